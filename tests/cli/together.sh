@@ -25,7 +25,7 @@ code 0 "$ASSAY" report
 has out '^#+ Together: several models'
 code 0 "$ASSAY" run bert bert gpt2 --together --on null:sleep_ms=1 --runs 3 --no-conform
 has out '^bert on null, together with bert on null, gpt2 on null: right'
-has out '^  together +with bert on null, gpt2 on null; alone it took [0-9.]+ ms \(row [0-9]+\), so [0-9.]+ times as long here by the median, and [0-9.]+ of the throughput \(one process each: no claim\); the others ran in [0-9.]+ % of'
+has out '^  together +with bert on null, gpt2 on null; alone it took [0-9.]+ ms \(row [0-9]+\), so [0-9.]+ times as long here by the median, and [0-9.]+ of the throughput by the mean \(one process each: no claim\); the others ran in [0-9.]+ % of'
 # A model beside itself: both rows.
 code 0 "$ASSAY" query together --json
 json 'len([r for r in d if r["together"] == "bert on null, gpt2 on null"]) == 2 and {(r["emulated"], r["weights"]) for r in d} == {(False, "synthetic")}'
