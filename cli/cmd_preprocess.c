@@ -120,8 +120,13 @@ static enum status hear(const struct asked *q, const json_t *settings, struct ar
 	struct error why;
 	enum status s = sound_wanted(settings, NULL, &wanted, err);
 
-	for (size_t i = 0; i < q->count && s == STATUS_OK; i++)
+	size_t all = 0; // a batch is no larger than a sound may be
+	for (size_t i = 0; i < q->count && s == STATUS_OK; i++) {
 		s = sound_read(a, q->files[i], &wanted, &sounds[i], err);
+		if (s == STATUS_OK && (all += sounds[i].length * (size_t)sounds[i].channels) > SOUND_MOST)
+			s = error_set(err, STATUS_BAD_INPUT, "%s: more than %zu samples, with those before it", q->files[i],
+				SOUND_MOST);
+	}
 	if (s == STATUS_OK && (s = sound_preprocess(a, settings, NULL, sounds, q->count, NULL, &out, err)) == STATUS_BAD_INPUT &&
 		q->count > 1) {
 		padding = json_pack("{s:b}", "padding", 1);

@@ -396,9 +396,9 @@ void show_add_together(struct text *t, struct arena *a, const struct row *r)
 			show_ms(a, r->alone_ms),
 			r->alone_row == ROW_NONE ? "" : arena_printf(a, " (row %lld)", (long long)r->alone_row),
 			r->together_factor,
-			isnan(r->together_throughput)
-				? ""
-				: arena_printf(a, " by the median, and %.2f of the throughput by the mean", r->together_throughput));
+			isnan(r->together_throughput) ? ""
+						      : arena_printf(a, " by the median, and %.2f of the throughput by the mean",
+								r->together_throughput));
 	if (!isnan(r->together_share))
 		text_addf(t, "; the others ran in %.4g %% of the time of its timed runs", 100 * r->together_share);
 }

@@ -2,6 +2,7 @@
 #include "base/owned.h"
 
 #include <errno.h>
+#include <grp.h>
 #include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -51,6 +52,18 @@ enum status owned_folder(const char *path, const struct stat *st, const struct o
 	return STATUS_OK;
 }
 
+// A group that this user alone is in, as Linux distributions make one for each: its folders may be written by it.
+static bool is_private(gid_t gid)
+{
+	char buffer[4096], names[16384];
+	struct passwd user;
+	struct group group, *found = NULL;
+	const struct passwd *self = owned_find_user(geteuid(), &user, buffer, sizeof buffer);
+
+	return self && self->pw_gid == gid && !getgrgid_r(gid, &group, names, sizeof names, &found) && found &&
+		!strcmp(found->gr_name, self->pw_name) && !found->gr_mem[0];
+}
+
 // A user who may rename in a folder above may put another one in this one's place, between a look at it and its use.
 static enum status check_above(const char *path, const struct owned_words *words, struct error *err)
 {
@@ -65,11 +78,15 @@ static enum status check_above(const char *path, const struct owned_words *words
 	for (;;) {
 		char *slash = strrchr(real, '/');
 
-		if (!stat(real, &st) && (st.st_mode & S_IWOTH) && !(st.st_mode & S_ISVTX))
+		const bool there = !stat(real, &st) && !(st.st_mode & S_ISVTX), all = there && (st.st_mode & S_IWOTH);
+
+		if (all || (there && (st.st_mode & S_IWGRP) && st.st_gid != 0 && !is_private(st.st_gid)))
 			return error_set(err, STATUS_FAILED,
-				"%s: everybody may write into %s (mode %04o), above %s, and could exchange it; name another "
-				"folder in %s, or `chmod o-w` that one",
-				words->unused, real, (unsigned)(st.st_mode & 07777), path, words->variable);
+				"%s: %s may write into %s (mode %04o), above %s, and could exchange it; name another folder in "
+				"%s, or "
+				"`chmod %s-w` that one",
+				words->unused, all ? "everybody" : "others of its group", real, (unsigned)(st.st_mode & 07777),
+				path, words->variable, all ? "o" : "g");
 		if (!real[1])
 			return STATUS_OK;
 		slash[slash == real] = 0; // the root keeps its slash

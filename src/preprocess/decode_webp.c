@@ -20,7 +20,8 @@ static int orientation_of(const WebPDemuxer *file)
 	return found;
 }
 
-// libwebp makes an entry of each frame and chunk, of which only the first frame is looked at. RIFF: a tag, a length, that much, made even.
+// libwebp makes an entry of each frame and chunk, of which only the first frame is looked at. RIFF: a tag, a length, that much,
+// made even.
 static enum status check_frames(const struct decode_in *in, struct error *err)
 {
 	enum { HEADER = 12, TAG = 8, FRAMES_MOST = 1 << 17, OTHERS_MOST = 1 << 16 };

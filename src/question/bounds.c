@@ -9,6 +9,7 @@
 #define MOST_RATE 1e12
 #define MOST_MIB 1099511627776.0
 #define MOST_COUNT 1e15
+#define MOST_INTEGER 9.3e18
 
 #define REALS(X) \
 	X(latency_ms, BOUND_MS) \
@@ -42,27 +43,28 @@
 	X(peak_resident_mib, MOST_MIB) \
 	X(device_memory_mib, MOST_MIB) \
 	X(predicted_mib, MOST_COUNT)
+// Of bytes and the like only what is below 0 cannot be.
 #define COUNTS(X) \
-	X(samples) \
-	X(warmup_runs) \
-	X(attempts) \
-	X(batch) \
-	X(sequence) \
-	X(prompt_tokens) \
-	X(new_tokens) \
-	X(nodes) \
-	X(nodes_elsewhere) \
-	X(cache_bytes) \
-	X(weights_bytes) \
-	X(converted_bytes) \
-	X(compiled_bytes)
+	X(samples, MOST_COUNT) \
+	X(warmup_runs, MOST_INTEGER) \
+	X(attempts, MOST_INTEGER) \
+	X(batch, MOST_INTEGER) \
+	X(sequence, MOST_INTEGER) \
+	X(prompt_tokens, MOST_INTEGER) \
+	X(new_tokens, MOST_INTEGER) \
+	X(nodes, MOST_INTEGER) \
+	X(nodes_elsewhere, MOST_INTEGER) \
+	X(cache_bytes, MOST_INTEGER) \
+	X(weights_bytes, MOST_INTEGER) \
+	X(converted_bytes, MOST_INTEGER) \
+	X(compiled_bytes, MOST_INTEGER)
 #define NAMES(X) X(model) X(requested) X(actual) X(engine) X(weights) X(compute_dtype) X(precision) X(scenario) X(source)
 
 const struct row_bound row_bounds[] = {
 #define X(member, bound) { #member, bound },
 	REALS(X)
 #undef X
-#define X(member) { #member, MOST_COUNT },
+#define X(member, bound) { #member, bound },
 		COUNTS(X)
 #undef X
 			{ NULL, 0 },
@@ -86,9 +88,9 @@ static bool is_long(const char *name)
 	return name != NULL && strnlen(name, NAME_MOST + 1) > NAME_MOST;
 }
 
-static bool counts_nothing(int64_t n)
+static bool counts_nothing(int64_t n, double most)
 {
-	return n != ROW_NONE && is_beyond((double)n, MOST_COUNT);
+	return n != ROW_NONE && is_beyond((double)n, most);
 }
 
 const char *row_beyond(const struct row *r, struct arena *a)
@@ -103,8 +105,8 @@ const char *row_beyond(const struct row *r, struct arena *a)
 		return arena_printf(a, #member " is a name of more than %d characters", NAME_MOST);
 	NAMES(X)
 #undef X
-#define X(member) \
-	if (counts_nothing(r->member)) \
+#define X(member, bound) \
+	if (counts_nothing(r->member, bound)) \
 		return arena_printf(a, #member " is %lld, which nothing can have measured", (long long)r->member);
 	COUNTS(X)
 #undef X
@@ -126,7 +128,7 @@ void row_keep_within(struct row *r, struct arena *a)
 #define X(member) r->member = name_within(r->member, a);
 	NAMES(X)
 #undef X
-#define X(member) r->member = counts_nothing(r->member) ? ROW_NONE : r->member;
+#define X(member, bound) r->member = counts_nothing(r->member, bound) ? ROW_NONE : r->member;
 	COUNTS(X)
 #undef X
 }

@@ -28,7 +28,7 @@ static const struct report_cell *asked_of(const struct summary *s, const struct 
 	for (size_t i = 0; i < s->cell_count; i++) {
 		const struct report_cell *o = &s->cells[i];
 
-		if (o->is_good && !is_shipped(o) && report_alike(c, o, BUT_SHIPPED))
+		if (o->is_good && !is_shipped(o) && !o->question.cell.profile && report_alike(c, o, BUT_SHIPPED))
 			return o;
 	}
 	return NULL;
@@ -37,9 +37,8 @@ static const struct report_cell *asked_of(const struct summary *s, const struct 
 void summary_gather_shipped(struct summary *out, struct arena *a)
 {
 	struct report_section *s = section_add(out, a, "as_shipped", "As shipped: the engine's own defaults",
-		"What an engine does when nothing is set, against the same question in float32 on all CPUs, which is what every "
-		"other "
-		"row is. Both are judged by the bound of the precision that ran.",
+		"What an engine does when nothing is set, against the same question as assay asks it unless options say "
+		"otherwise, in float32 on all CPUs. Both are judged by the bound of the precision that ran.",
 		columns, sizeof columns / sizeof *columns, out->cell_count);
 
 	for (size_t i = 0; i < out->cell_count; i++) {

@@ -11,7 +11,9 @@
 #include "stats/order.h"
 #include "stats/stats.h"
 
-enum { PROCESSES_MOST = 12, SAMPLES_MOST = 64 }; // of a question; the newest. Bounds what a report takes from a large database
+// Of a question the newest processes, and of each so many of its runs, spread over all of them: bounds what a report takes from a
+// large database.
+enum { PROCESSES_MOST = 12, SAMPLES_MOST = 64 };
 
 static size_t take_samples(struct arena *a, const char *list, struct compare_process *p)
 {
@@ -38,7 +40,7 @@ static struct report_typical typical_of(const struct report_cell *c, struct aren
 	if (c->process_count < 2 || !(r->latency_ms > 0))
 		return (struct report_typical){ r->latency_ms, r->latency_min_ms, r->latency_max_ms, 1 };
 	for (size_t i = 0; i < c->process_count; i++)
-		medians[i] = stats_median(c->processes[i].ms, c->processes[i].count);
+		medians[i] = c->process_ms[i] > 0 ? c->process_ms[i] : stats_median(c->processes[i].ms, c->processes[i].count);
 	order_ascending(medians, c->process_count);
 	return (struct report_typical){ order_quantile(medians, c->process_count, 0.5), medians[0], medians[c->process_count - 1],
 		c->process_count };
@@ -72,15 +74,16 @@ enum status summary_take_processes(struct store *s, struct summary *out, struct 
 	// The SQL is laid out by hand.
 	// clang-format off
 	const char *sql = arena_printf(a,
-		"WITH q AS (SELECT max(r.id, %d) AS ids" QUESTION_FROM_SQL
+		"WITH q AS (SELECT arg_max({'id': r.id, 'ms': r.latency_ms, 'n': r.samples}, r.id, %d) AS rows" QUESTION_FROM_SQL
 		" WHERE r.fallback_of IS NULL AND " ROW_COUNTS_SQL("r.") " AND r.scenario IS NULL"
 		" GROUP BY %s, r.engine, r.engine_version, hash(r.options), r.form, r.model_sha256),"
-		" p AS (SELECT ids[1] AS latest, unnest(ids) AS id FROM q)"
-		" SELECT p.latest, p.id, CAST(arg_min(s.ms, s.number, %d) AS VARCHAR) AS samples"
+		" p AS (SELECT rows[1].id AS latest, unnest(rows, recursive := true) FROM q)"
+		" SELECT p.latest, p.id, p.ms, CAST(arg_min(s.ms, s.number, %d) AS VARCHAR) AS samples"
 		" FROM p JOIN sample s ON s.cell = p.id"
 		" WHERE p.latest IN (SELECT id FROM " REPORT_CHOSEN
-		") AND s.number < %d AND s.ms > 0 GROUP BY ALL ORDER BY p.latest, p.id",
-		PROCESSES_MOST, out->apart, SAMPLES_MOST, SAMPLES_MOST);
+		") AND s.number %% greatest(1, (COALESCE(p.n, 1) + %d - 1) // %d) = 0 AND s.ms > 0"
+		" GROUP BY ALL ORDER BY p.latest, p.id",
+		PROCESSES_MOST, out->apart, SAMPLES_MOST, SAMPLES_MOST, SAMPLES_MOST);
 	// clang-format on
 	struct table t;
 	enum status status = store_query(s, sql, &t, err);
@@ -96,8 +99,11 @@ enum status summary_take_processes(struct store *s, struct summary *out, struct 
 		struct report_cell *cell = &out->cells[c];
 		if (cell->row.row != latest)
 			continue;
-		if (cell->processes == NULL)
+		if (cell->processes == NULL) {
 			cell->processes = ARENA_ARRAY(a, PROCESSES_MOST, struct compare_process);
+			cell->process_ms = ARENA_ARRAY(a, PROCESSES_MOST, double);
+		}
+		cell->process_ms[cell->process_count] = table_real(&t, i, "ms");
 		cell->process_count += take_samples(a, table_get(&t, i, "samples"), &cell->processes[cell->process_count]) > 0;
 	}
 	for (size_t i = 0; i < out->cell_count; i++)

@@ -65,6 +65,7 @@ struct report_cell {
 	const char *p90;   // "13.1 ms", or "n too small (11 of 64 samples)"
 	struct report_speed against_cpu;
 	struct compare_process *processes; // this question's rows that ran alike, oldest first: their samples
+	double *process_ms;                // of each the median of all its timed runs
 	size_t process_count;
 	struct report_typical typical;
 	size_t line, column;

@@ -639,6 +639,7 @@ enum status store_absorb(struct store *s, const char *path, int64_t most, struct
 	struct db_opening how = { 0 };
 	struct arena a = { 0 };
 	struct db d = { 0 };
+	const char *file = db_file_of(&a, path);
 	enum status status = STATUS_OK;
 
 	if (file_is_same(path, s->path)) {
@@ -653,15 +654,15 @@ enum status store_absorb(struct store *s, const char *path, int64_t most, struct
 		status = one_file_look(path, most, err);
 		if (status == STATUS_OK)
 			status = db_check_not_pattern(files[0], err);
-	} else if (file_exists(arena_printf(&a, "%s.wal", path = db_file_of(&a, path)))) {
+	} else if (file_exists(arena_printf(&a, "%s.wal", file))) {
 		// DuckDB replays it, and computes what its expressions say, before anything can be looked at or limited.
 		status = error_set(err, STATUS_BAD_INPUT,
 			"it has a log of changes beside it (.wal), which is not imported: "
 			"who wrote the file opens it once, so that they are taken over");
 	} else {
-		room.nbytes = file_bytes(path);
-		how.source = path;
-		status = count_apart(s, &a, path, &room, err);
+		room.nbytes = file_bytes(file);
+		how.source = file;
+		status = count_apart(s, &a, file, &room, err);
 	}
 	packed = arena_printf(&a, "%s.new.%016llx", s->path, (unsigned long long)process_nonce());
 	while (files[file_count] != NULL)

@@ -109,8 +109,8 @@ static enum status look_at_line(struct numbers *l, const char *head)
 		return odd(l, "");
 	if (!absorb_has_table(table, length))
 		return error_set(l->err, STATUS_BAD_INPUT,
-			"its line %lld is a row of a table %.*s, and this assay has none of that name: a newer one wrote it, or "
-			"another "
+			"its line %lld begins rows of a table %.*s, and this assay has none of that name: a newer one wrote it, "
+			"or another "
 			"program",
 			(long long)l->line, (int)(length < 100 ? length : 100), table);
 	if (is_of_event(table, length)) {

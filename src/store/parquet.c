@@ -218,9 +218,10 @@ static void take_data_header(struct reader *f, struct page *p, int16_t encoding)
 static struct page take_page(struct reader *f)
 {
 	enum { KIND = 1, UNPACKED, PACKED, DATA = 5, DATA_V2 = 8 };
+	enum { KIND_DATA = 0, KIND_DATA_V2 = 3 };
 	enum { ENCODING = 2, ENCODING_V2 = 4 };
 	struct page p = { -1, -1, -1, 0, 0 };
-	int16_t number = 0;
+	int16_t number = 0, header = 0;
 	enum type type;
 
 	while (f->wrong == NULL && (type = take_field(f, &number)) != STOP) {
@@ -230,11 +231,16 @@ static struct page take_page(struct reader *f)
 			p.unpacked = take_number(f, type);
 		else if (number == PACKED)
 			p.packed = take_number(f, type);
-		else if ((number == DATA || number == DATA_V2) && type == STRUCTURE)
+		else if ((number == DATA || number == DATA_V2) && type == STRUCTURE) {
 			take_data_header(f, &p, number == DATA ? ENCODING : ENCODING_V2);
-		else
+			if (header != 0)
+				f->wrong = "leads to a page of two kinds";
+			header = number;
+		} else
 			pass_value(f, type, false, 1);
 	}
+	if (f->wrong == NULL && (header == DATA ? p.kind != KIND_DATA : header == DATA_V2 && p.kind != KIND_DATA_V2))
+		f->wrong = "leads to a page of two kinds";
 	return p;
 }
 

@@ -386,7 +386,7 @@ static enum status added_one(struct tokenizer *t, const json_t *o, struct error 
 // One tree at a time.
 static enum status added_parse(struct tokenizer *t, const char *name, struct slice list, struct error *err)
 {
-	struct scan s = { .begin = list.s, .at = list.s, .end = list.s + list.n };
+	struct scan s = { .begin = list.s, .at = list.s, .end = list.n ? list.s + list.n : list.s };
 	enum status status = STATUS_OK;
 	size_t count = 0;
 
