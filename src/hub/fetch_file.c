@@ -188,6 +188,9 @@ static enum status lock(const struct fetch *f, const struct fetch_file *file, in
 		if (is_stopped(f))
 			return error_set(
 				err, STATUS_INTERRUPTED, "stopped while another download of %s was waited for", file->name);
+		if (clock_ms() - begin > 1e3 * fetch_time_s(0))
+			return error_set(err, STATUS_UNAVAILABLE, "%s: another process has had %s locked for %g s", file->name,
+				path, fetch_time_s(0));
 		if (!told && clock_ms() - begin > 500 && w->note) {
 			w->note(w->context, arena_printf(a, "%s: another download of it runs; waiting for that", file->name));
 			told = true;

@@ -77,9 +77,7 @@ static bool next_page(struct pages *p, struct page *out)
 			continue;
 		for (size_t i = 0; i < count; i++)
 			nbytes += page[HEADER + i];
-		if (nbytes > left - count)
-			continue;
-		if (sum_of(p, page, HEADER + count + nbytes) != number(page + SUM_AT)) {
+		if (nbytes > left - count || sum_of(p, page, HEADER + count + nbytes) != number(page + SUM_AT)) {
 			if (++p->odd > ODD_MOST)
 				return false;
 			continue;

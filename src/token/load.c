@@ -334,8 +334,9 @@ static enum status read_rest(struct scan *s, struct tokenizer *t, struct rest *r
 		for (size_t i = 0; i < sizeof members / sizeof *members; i++)
 			if (key_is(key.s, key.n, members[i].key))
 				out = members[i].out;
-		if (key_is(key.s, key.n, "model") && !has_model) {
-			enum status status = read_model(s, t, err);
+		if (key_is(key.s, key.n, "model")) {
+			enum status status =
+				has_model ? error_set(err, STATUS_BAD_INPUT, "duplicate key \"model\"") : read_model(s, t, err);
 			if (status != STATUS_OK)
 				return status;
 			has_model = true;

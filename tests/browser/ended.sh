@@ -95,7 +95,7 @@ it_is_closed_in_order()
 	ended failed 'ended with exit code|died of signal 15|page was closed'
 }
 
-# All of it stops.
+# All of it is stopped, which is somebody's doing and not the model's.
 it_hangs()
 {
 	start --timeout 50
@@ -104,7 +104,7 @@ it_hangs()
 	for p in "$browser" "${below[@]}"; do
 		kill -STOP "$p" 2>/dev/null || true
 	done
-	ended timeout 'not finished when the limit'
+	ended not_asked 'had been stopped by a signal when the limit'
 }
 
 # Nobody is left to end the browser but the kernel. What a killed run left goes with the next one.

@@ -53,7 +53,7 @@ lacks out 'prompt-tokens'
 # A prompt of three million tokens is not encoded to the end to be refused.
 python3 -c 'import json; json.dump([{"role": "user", "content": "a" * 3000000}], open("huge.json", "w"))'
 bounded 1 2 150 "$ASSAY" run $m $quick --new-tokens 4 --input huge.json
-has err 'the text has more than 256 tokens, which is what the model takes'
+has err 'a text of 3000050 bytes; at most 262144 are given to a model that takes 256 tokens'
 
 # A picture and a text.
 m=image-text-to-text-llava

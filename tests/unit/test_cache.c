@@ -185,6 +185,16 @@ static void above(void **state)
 	make("open/mine", 0700);
 	make("sticky", 01777);
 	make("sticky/mine", 0700);
+	make("team", 0775);
+	make("team/mine", 0700);
+	// Of a group that others may be in; who is not root has no such group to give.
+	if (geteuid() == 0 && !chown(path("team"), (uid_t)-1, 54321)) {
+		use_cache("team/mine/cache");
+		assert_non_null(strstr(
+			refusal("run"), arena_printf(&arena, "others of its group may write into %s (mode 0775)", path("team"))));
+		assert_int_equal(chown(path("team"), (uid_t)-1, 0), 0);
+		assert_string_equal(refusal("run"), "");
+	}
 	use_cache("open/mine/cache");
 	assert_non_null(strstr(refusal("run"), arena_printf(&arena, "everybody may write into %s (mode 0777)", path("open"))));
 	use_cache("sticky/mine/cache");
