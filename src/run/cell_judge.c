@@ -21,11 +21,9 @@
 // alone is held to float32's.
 #include "run/cell_judge.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "backend/outline.h"
 #include "run/loss.h"
@@ -396,8 +394,7 @@ enum status cell_judge(
 	if (st) {
 		// The engine's process wrote it: what is wrong with it is the cell's outcome, what keeps this one from it is not.
 		r->cause = arena_printf(a, "its outputs cannot be read: %s", why.text);
-		out->verdict = access(j->outputs_path, F_OK) && errno == ENOENT ? VERDICT_NOT_ASKED // it was written, and is gone
-										: unread_verdict(st);
+		out->verdict = unread_verdict(st);
 		return STATUS_OK;
 	}
 	if (j->watch && j->watch->phase)
