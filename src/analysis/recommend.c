@@ -333,11 +333,11 @@ static const char *other_model(const struct report_cell *question, const struct 
 		question->row.model_sha256);
 }
 
-// A row without an answer has no length but the one that it was asked for.
 static bool asks_other_length(const struct report_cell *question, const struct report_cell *c)
 {
-	return c->row.sequence == ROW_NONE && c->question.cell.sequence > 0 &&
-		c->question.cell.sequence != row_question_sequence(&question->row);
+	const int64_t sequence = report_sequence(c);
+
+	return c->row.sequence == ROW_NONE && sequence != ROW_NONE && sequence != report_sequence(question);
 }
 
 enum status recommend_rows(
@@ -362,7 +362,7 @@ enum status recommend_rows(
 		if (question != NULL && asks_other_length(question, c)) {
 			leave_out(out, use_of(a, c, any_batch(ask)),
 				arena_printf(a, "%s with %lld tokens, which is another question", report_verdict_word(c),
-					(long long)c->question.cell.sequence));
+					(long long)report_sequence(c)));
 			continue;
 		}
 		double figure = figure_of(s, ask, c);

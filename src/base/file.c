@@ -498,7 +498,7 @@ bool file_exists(const char *path)
 {
 	struct stat st;
 
-	return !stat(path, &st) || (errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG && errno != ELOOP);
+	return !stat(path, &st) || (errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG);
 }
 
 bool file_lies_at(int fd, const char *path)

@@ -30,15 +30,11 @@ bool fetch_is_offline(void)
 
 const char *fetch_endpoint(struct arena *a)
 {
-	char *url = (char *)(uintptr_t)fetch_endpoint_url(a), *host = strstr(url, "://");
-	size_t n = host ? strcspn(host + 3, "/?#") : 0;
+	const char *url = fetch_endpoint_url(a), *scheme = strstr(url, "://"), *at = NULL;
 
-	for (size_t i = n; i-- > 0;)
-		if (host[3 + i] == '@') { // of several the last: a password may have one
-			memmove(host + 3, host + 3 + i + 1, strlen(host + 3 + i + 1) + 1);
-			break;
-		}
-	return url;
+	for (const char *p = scheme ? scheme + 3 : ""; *p && !strchr("/?#", *p); p++)
+		at = *p == '@' ? p : at; // of several the last: a password may have one
+	return at ? arena_printf(a, "%.*s%s", (int)(scheme + 3 - url), url, at + 1) : url;
 }
 
 const char *fetch_endpoint_url(struct arena *a)

@@ -2,10 +2,8 @@
 // A model of a pipeline: its configuration, its tokenizer, its graphs. A graph is opened when it first runs, in the first form of
 // the platform's row that the engine takes (cell/form.h), with open shapes: texts have all lengths. Where the platform takes
 // fixed ones only, it is built for the shapes of what it is given, and anew when those change.
-#include <errno.h>
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "artifact/identity.h"
 #include "base/clock.h"
@@ -34,8 +32,7 @@ static enum status folder_json(struct part *m, const char *folder, const char *f
 			*out = r->json;
 			return STATUS_OK;
 		}
-	const bool is_absent = access(path, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR);
-	enum status st = is_absent ? STATUS_OK : json_file(path, PIPELINE_JSON_MOST, &json, err);
+	enum status st = file_exists(path) ? json_file(path, PIPELINE_JSON_MOST, &json, err) : STATUS_OK;
 
 	if (!st && json && !json_is_object(json))
 		st = error_set(err, STATUS_BAD_INPUT, "%s: no object", path);

@@ -90,6 +90,9 @@ size_t report_variants(const struct summary *s, const struct report_line *l, str
 // by its own name).
 bool report_is_ranked(const struct report_cell *c);
 bool report_computes_nothing(const struct report_cell *c); // the null engine, also asked for by its name
+// What did not run has no length of its own: it is the one that was asked for; ROW_NONE: none was. A whole pipeline is asked for
+// none.
+int64_t report_sequence(const struct report_cell *c);
 // Inputs of the same length ran: times and memory of other lengths are never compared, though they stand in one line.
 bool report_same_length(const struct report_cell *x, const struct report_cell *y);
 // "f32"; NULL where it is not known, or nothing was computed.

@@ -84,8 +84,7 @@ static uint64_t key_of(const struct report_cell *c)
 	return fnv1a64(parts, sizeof parts);
 }
 
-// What did not run has no length of its own: it is the one that was asked for. A whole pipeline is asked for none.
-static int64_t sequence_of(const struct report_cell *c)
+int64_t report_sequence(const struct report_cell *c)
 {
 	const struct cell *asked = &c->question.cell;
 	const int64_t own = row_question_sequence(&c->row);
@@ -98,7 +97,7 @@ static int64_t sequence_of(const struct report_cell *c)
 // What did not run and was asked for no length was asked for the default, which only those know that ran with it.
 static bool fits_length(const struct report_line *l, const struct report_cell *c)
 {
-	const int64_t sequence = sequence_of(c);
+	const int64_t sequence = report_sequence(c);
 
 	if (l->sequence == sequence)
 		return true;
@@ -140,7 +139,7 @@ static void add_to_line(struct report_line *l, const struct report_cell *c)
 	if (report_computed_in(r) != NULL && (l->compute_dtype == NULL || text_is(r->compute_dtype, "f32")))
 		l->compute_dtype = r->compute_dtype;
 	l->batch = l->batch != ROW_NONE ? l->batch : r->batch;
-	l->sequence = l->sequence != ROW_NONE ? l->sequence : sequence_of(c);
+	l->sequence = l->sequence != ROW_NONE ? l->sequence : report_sequence(c);
 	l->has_default_length = l->has_default_length || c->question.cell.sequence <= 0;
 }
 

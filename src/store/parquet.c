@@ -222,6 +222,7 @@ static struct page take_page(struct reader *f)
 	enum { ENCODING = 2, ENCODING_V2 = 4 };
 	struct page p = { -1, -1, -1, 0, 0 };
 	int16_t number = 0, header = 0;
+	bool is_twice = false; // it says what it is in two ways, of which DuckDB goes by one
 	enum type type;
 
 	while (f->wrong == NULL && (type = take_field(f, &number)) != STOP) {
@@ -233,14 +234,13 @@ static struct page take_page(struct reader *f)
 			p.packed = take_number(f, type);
 		else if ((number == DATA || number == DATA_V2) && type == STRUCTURE) {
 			take_data_header(f, &p, number == DATA ? ENCODING : ENCODING_V2);
-			if (header != 0)
-				f->wrong = "leads to a page of two kinds";
+			is_twice = is_twice || header != 0;
 			header = number;
 		} else
 			pass_value(f, type, false, 1);
 	}
-	if (f->wrong == NULL && (header == DATA ? p.kind != KIND_DATA : header == DATA_V2 && p.kind != KIND_DATA_V2))
-		f->wrong = "leads to a page of two kinds";
+	if (is_twice || (header == DATA ? p.kind != KIND_DATA : header == DATA_V2 && p.kind != KIND_DATA_V2))
+		p.kind = -1; // which no page is
 	return p;
 }
 

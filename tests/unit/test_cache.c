@@ -56,7 +56,7 @@ static const char *refusal(const char *part)
 	return st ? arena_strdup(&arena, e.text) : "";
 }
 
-// A file that a group may write is believed where that group does not get at it, whoever is in the group.
+// A file that a group may write is believed where that group does not get at it, and nowhere else.
 static void files_of_a_group(void **state)
 {
 	struct error e = { 0 };
