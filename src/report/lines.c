@@ -543,7 +543,7 @@ const char *report_rank_words(const struct report_cell *c)
 	return c->is_fastest            ? c->is_decided ? "fastest by several processes" : "lowest median"
 		: c->is_near_fastest    ? "overlaps the lowest"
 		: !c->is_untold         ? NULL
-		: report_is_unstable(c) ? "unstable: no claim"
+		: report_is_unstable(c) ? "no claim"
 					: "no claim: another is unstable";
 }
 

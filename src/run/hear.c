@@ -336,7 +336,7 @@ static enum verdict end_of(const struct heard *h, const struct child_report *r, 
 
 	switch (r->end) {
 	case CHILD_STOPPED:
-		*cause = arena_printf(a, "%s: stopped from outside", h->phase);
+		*cause = arena_printf(a, "stopped from outside in its phase \"%s\"", h->phase);
 		return VERDICT_INTERRUPTED;
 	case CHILD_TIMEOUT:
 	case CHILD_SILENT:

@@ -344,10 +344,12 @@ import fcntl, os, sys, time
 fd = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT, 0o664)
 fcntl.flock(fd, fcntl.LOCK_EX)
 open(sys.argv[2], "w").close()
-time.sleep(2)
+time.sleep(3)
 PY
 holder=$!
 for _ in $(seq 200); do [ -e "$work/locked" ] && break; sleep 0.05; done
+code 1 env ASSAY_FETCH_TIMEOUT=1 "$ASSAY" fetch org/tiny
+has err 'model.safetensors: another process has had .*\.lock locked for 1 s'
 code 0 "$ASSAY" fetch org/tiny
 has err 'model.safetensors: another download of it runs'
 wait $holder

@@ -85,7 +85,7 @@ static void test_fastest(void **state)
 	// 50 and 100 ms are not near.
 	assert_false(is_true(cell(f, 3, "openvino"), "near_fastest") || is_true(cell(f, 3, "cpu"), "near_fastest"));
 	assert_true(is_true(cell(f, 3, "openvino"), "unstable_no_claim") && is_true(cell(f, 3, "cpu"), "unstable_no_claim"));
-	says(&f->md, ", 100 ms (unstable: no claim)");
+	says(&f->md, ", 100 ms (no claim, unstable)");
 	says(&f->md, "openvino (unstable, so no claim against: cpu)");
 	never_says(&f->md, "cpu takes less");
 	says(&f->html, "<span class=\"strong\">openvino</span><span>1 of 3 models</span>");

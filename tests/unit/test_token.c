@@ -523,6 +523,8 @@ static void test_models(void **state)
 		"an id of 4294967295");
 	refused("{\"model\": {\"type\": \"Other\", \"vocab\": {}}}", "a model of a type that is not known");
 	refused("{\"version\": \"2.0\", " UNIGRAM, "version 2.0");
+	refused("{\"model\": {\"type\": \"Unigram\", \"unk_id\": 0, \"vocab\": [[\"<unk>\", 0.0]]}, " UNIGRAM,
+		"duplicate key \"model\"");
 	refused("{" UNIGRAM "x", "end of file expected");
 	refused("[]", "not valid JSON");
 	refused("", "not valid JSON");

@@ -104,7 +104,13 @@ static void variant_chip(
 	text_add(out, "</a>");
 }
 
-static bool variants(const struct summary *s, const struct report_line *l, struct arena *a, struct text *out)
+// What the line under the table has to explain.
+struct seen {
+	size_t timed, models;
+	bool bold, unstable, soft, variants;
+};
+
+static void variants(const struct summary *s, const struct report_line *l, struct seen *seen, struct arena *a, struct text *out)
 {
 	struct report_variant *v = ARENA_ARRAY(a, s->line_count + 1, struct report_variant);
 	size_t all = report_variants(s, l, v), count = 0;
@@ -115,23 +121,19 @@ static bool variants(const struct summary *s, const struct report_line *l, struc
 	size_t shown = count < VARIANTS ? count : VARIANTS;
 
 	if (count == 0)
-		return false;
+		return;
+	seen->variants = true;
 	text_addf(out, "<tr class=\"vs\"><td colspan=\"%zu\">", s->column_count + 2);
-	for (size_t i = 0; i < shown; i++)
+	for (size_t i = 0; i < shown; i++) {
 		variant_chip(s, l, &v[i], a, out);
+		seen->unstable = seen->unstable || (report_has_time(v[i].cell) && report_is_unstable(v[i].cell));
+	}
 	if (count > shown)
 		text_addf(out, "<a class=\"vc\" href=\"#matrix\">%zu more</a>", count - shown);
 	text_add(out, "</td></tr>\n");
-	return true;
 }
 
 // ---- the card -------------------------------------------------------------------------------------------------------
-
-// What the line under the table has to explain.
-struct seen {
-	size_t timed, models;
-	bool bold, unstable, soft, variants;
-};
 
 static void model_row(const struct summary *s, const struct report_line *l, struct seen *seen, struct arena *a, struct text *out)
 {
@@ -149,7 +151,7 @@ static void model_row(const struct summary *s, const struct report_line *l, stru
 		seen->soft = seen->soft || (c != NULL && report_has_time(c) && report_software(&c->row) != NULL);
 	}
 	text_add(out, "</tr>\n");
-	seen->variants = variants(s, l, a, out) || seen->variants;
+	variants(s, l, seen, a, out);
 }
 
 // "openvino:GPU" is broken behind its colon where it has to be.
