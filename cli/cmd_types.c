@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "artifact/artifact.h"
 #include "plan/plan.h"
 #include "command.h"
 #include "conform/conform.h"
@@ -80,6 +81,7 @@ static int types(const char *on, bool json, bool markdown, struct arena *a)
 	struct conform_type *list;
 	size_t targets, count, whole = 0, failed = 0;
 	struct watched watched = { .on = on };
+	struct cache_usage usage;
 
 	if (plan_targets(&target, &targets, a, &on, 1, NULL, &err) != STATUS_OK)
 		return cli_error(&err);
@@ -104,6 +106,10 @@ static int types(const char *on, bool json, bool markdown, struct arena *a)
 	json_decref(all);
 	emit_flush();
 	emit_to(json || markdown ? stderr : stdout, "%zu types; all cases of %zu pass on %s\n", count, whole, on);
+	if (watched.count > 0 && cache_usage(&usage, &err) == STATUS_OK)
+		progress_notice(
+			arena_printf(a, "%zu cases with their weights take %s of the cache; `assay cache` says what else does",
+				usage.cases, show_size(a, usage.conform_bytes)));
 	return failed ? EXIT_VERDICT : EXIT_GOOD;
 }
 

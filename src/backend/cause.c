@@ -28,6 +28,7 @@ struct signature {
 };
 
 #define SMALLER "take a smaller --batch or --seq, or fewer --layers"
+#define MAY_COMPILE "start assay without MemoryDenyWriteExecute (systemd), or with the right execmem (SELinux)"
 #define DOCTOR "`assay doctor` walks the libraries and names the package that brings it"
 
 static const struct signature table[] = {
@@ -60,9 +61,14 @@ static const struct signature table[] = {
 		"is that file whole, and may this user read it? `assay setup` brings OpenVINO anew" },
 	{ "openvino", NULL, "its plugin .* is loaded, and lists none", STATUS_NOT_ASKED, 0, NULL,
 		"is this process kept from looking at its processors (sched_getaffinity, /proc, /sys)?" },
+	// of Xbyak, which oneDNN compiles with; process_check_code
+	{ "openvino", NULL, "can't protect", STATUS_NOT_ASKED, 0, "memory that was written may not be made executable here",
+		MAY_COMPILE },
+	{ NULL, NULL, "may not be made executable here, and", STATUS_NOT_ASKED, 0, NULL, MAY_COMPILE },
 	// launch.c, of a browser
 	{ NULL, NULL,
-		"here, and [^ ]+ (needs|may need) ([0-9]+|more): raise the |the loopback interface is down, and|(free|disk), and "
+		"here, and [^ ]+ (needs|may need) ([0-9]+|more): raise the |the loopback interface is down, "
+		"and|(free|disk), and "
 		"[^ ]+ needs [0-9]+ (MiB )?for its profile",
 		STATUS_NOT_ASKED, 0, NULL, "mend that and ask again: with less a browser ends, or waits without a word" },
 

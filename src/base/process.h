@@ -67,6 +67,9 @@ enum status process_check_limits(
 	int64_t pid, const struct process_limit *limits, size_t count, const char *who, struct error *err);
 // Likewise where one keeps an engine from memory that it is allowed otherwise, `allowed` bytes; 0: any does.
 enum status process_check_memory(int64_t pid, unsigned long long allowed, const char *who, struct error *err);
+// Likewise where memory that was written may not be made executable (systemd's MemoryDenyWriteExecute, SELinux's execmem), as
+// what compiles while it runs needs.
+enum status process_check_code(const char *who, struct error *err);
 // Likewise of the limits that may have ended a process `who` which died of that signal; 0: it ended by itself, unasked.
 enum status process_check_end(int64_t pid, int signal_number, const char *who, struct error *err);
 // Whether somebody else, or the kernel for want of memory, ends a process by that signal; of itself it dies of others.

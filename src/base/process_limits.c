@@ -2,6 +2,7 @@
 // process.h: limits of a process, which what it starts inherits.
 #include <signal.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -65,6 +66,20 @@ enum status process_check_memory(int64_t pid, unsigned long long allowed, const 
 	return STATUS_OK;
 }
 
+enum status process_check_code(const char *who, struct error *err)
+{
+	const size_t nbytes = (size_t)sysconf(_SC_PAGESIZE);
+	void *page = mmap(NULL, nbytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (page == MAP_FAILED)
+		return STATUS_OK; // which says nothing of this
+	const bool may = mprotect(page, nbytes, PROT_READ | PROT_EXEC) == 0;
+	munmap(page, nbytes);
+	return may ? STATUS_OK
+		   : error_set(err, STATUS_NOT_ASKED,
+			     "memory that was written may not be made executable here, and %s may need that", who);
+}
+
 // A process that dies under such a limit says nothing of itself: which of the two it was nobody can tell. A model of some
 // kilobytes was seen to need 256 KiB of stack, 900 MiB of addresses (with QNN more than 980) and 600 of data. That of data is,
 // but for the hard one, assay's own while it reads a database.
@@ -78,7 +93,8 @@ enum status process_check_end(int64_t pid, int signal_number, const char *who, s
 		return process_check_limits(pid, &size, 1, who, err);
 	if (signal_number == SIGXCPU || signal_number == SIGKILL)
 		return process_check_limits(pid, &time, 1, who, err);
-	return process_check_limits(pid, few, sizeof few / sizeof *few, who, err);
+	const enum status st = process_check_limits(pid, few, sizeof few / sizeof *few, who, err);
+	return st ? st : process_check_code(who, err);
 }
 
 bool process_is_others_signal(int signal_number)

@@ -543,7 +543,8 @@ static V chosen(struct run *r, V self, const struct call *c, bool wanted, bool b
 	bool test = c->count > skip;
 	if (test && c->args[skip].kind != V_STRING)
 		return run_bad(r, "a test's name is expected");
-	rest.args += skip + test;
+	if (skip + test > 0) // without arguments there is no list of them
+		rest.args += skip + test;
 	rest.count -= skip + test;
 	struct build name = BUILD(r);
 	if (test)

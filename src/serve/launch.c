@@ -330,7 +330,7 @@ static enum status check_machine(const struct browser *b, const char *folder, st
 	enum status st = firefox ? process_check_limits(user, firefox_needs, COUNT(firefox_needs), b->name, err)
 				 : process_check_limits(user, chromium_needs, COUNT(chromium_needs), b->name, err);
 
-	if (st)
+	if (st || (st = process_check_code(b->name, err)))
 		return st;
 	if (loopback_is_down())
 		return error_set(err, STATUS_NOT_ASKED,

@@ -277,8 +277,10 @@ static const char *value_text(const struct db_api *api, struct arena *a, duckdb_
 	return copy;
 }
 
+// A text may have a NUL within it, which assay writes into none: cut there, it would be another text here than in SQL.
 static const char *plain_text(const struct db_api *api, struct arena *a, duckdb_type type, const void *data, size_t row)
 {
+	enum { SUBSTITUTE = 0x1a }; // ASCII's own for a character that cannot be told
 	if (type == DUCKDB_TYPE_DOUBLE)
 		return value_text(api, a, api->create_double(((const double *)data)[row]));
 	if (type == DUCKDB_TYPE_TIMESTAMP)
@@ -291,7 +293,13 @@ static const char *plain_text(const struct db_api *api, struct arena *a, duckdb_
 		return ((const bool *)data)[row] ? "true" : "false";
 	const duckdb_string_t *s = &((const duckdb_string_t *)data)[row];
 	uint32_t length = text_length(s);
-	return arena_strndup(a, length <= 12 ? s->value.inlined.inlined : s->value.pointer.ptr, length);
+	char *copy = arena_alloc(a, length + 1u);
+
+	memcpy(copy, length <= 12 ? s->value.inlined.inlined : s->value.pointer.ptr, length);
+	copy[length] = '\0';
+	for (char *nul = copy; (nul = memchr(nul, '\0', length - (size_t)(nul - copy))) != NULL;)
+		*nul = SUBSTITUTE;
+	return copy;
 }
 
 static void take_chunk(const struct db_api *api, duckdb_data_chunk chunk, struct arena *a, const duckdb_type *types,

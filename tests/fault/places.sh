@@ -65,4 +65,25 @@ if mkdir "$work/small" && mount -t tmpfs -o mode=755,size=1m none "$work/small" 
 else
 	skip_part "no file system of 1 MiB can be mounted here, so no disk is full"
 fi
+
+# Where a service's memory may not be written and then executed, what compiles while it runs cannot be asked.
+cat >"$work/no_code.py" <<'PY'
+import ctypes, os, sys
+if ctypes.CDLL(None).prctl(65, 1, 0, 0, 0): sys.exit(77)  # PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN
+os.execv(sys.argv[1], sys.argv[1:])
+PY
+if python3 "$work/no_code.py" /bin/true; then
+	code 2 python3 "$work/no_code.py" "$ASSAY" run "$model" --on openvino --runs 3 --no-conform --json
+	is verdict not_asked
+	says cause 'may not be made executable here'
+	if command -v chromium >/dev/null && [ -f "${ASSAY_DEPS:-$SOURCE/.deps}/engines/onnxruntime-web/ort.webgpu.bundle.min.mjs" ]; then
+		code 2 env -u ASSAY_BROWSER_PATH python3 "$work/no_code.py" "$ASSAY" run "$model" --on cpu:chromium --runs 3 --no-conform --json
+		is verdict not_asked
+		says cause 'may not be made executable here, and chromium may need that'
+	else
+		skip_part "no chromium, or no onnxruntime-web: a browser that may not compile"
+	fi
+else
+	skip_part "this kernel cannot refuse executable memory (Linux 6.3)"
+fi
 ended

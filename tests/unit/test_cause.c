@@ -38,6 +38,12 @@ static const struct {
 		"src/inference/src/dev/plugin.cpp:54: "
 		"can't alloc",
 		STATUS_NO_MEMORY, 0, NULL },
+	{ "openvino", NULL, "compiling: Exception from src/inference/src/dev/plugin.cpp:54: can't protect", STATUS_NOT_ASKED, 0,
+		"may not be made executable here" },
+	{ NULL, NULL,
+		"no browser chromium with wasm: memory that was written may not be made executable here, and chromium may need "
+		"that",
+		STATUS_NOT_ASKED, 0, NULL },
 	{ NULL, NULL, "/x/chromium died of signal 9, Killed; somebody, or the kernel for want of memory, ended it",
 		STATUS_NOT_ASKED, 0, NULL },
 	{ NULL, NULL, "/x/chromium: the cache (ASSAY_CACHE names another): /x/c: the folder cannot be made: Permission denied",

@@ -107,6 +107,8 @@ static void test_forged_rows(void **state)
 		{ VALUES, "ALTER TABLE measurement ALTER COLUMN verdict TYPE BIGINT USING 1", "and its measurement 1" },
 		{ WORDS, "UPDATE event SET verdict = 'bogus' WHERE kind = 'verdict'",
 			"has the verdict 'bogus', which this assay does not know" },
+		{ WORDS, "UPDATE event SET verdict = 'right' || chr(0) || 'x' WHERE kind = 'verdict'",
+			"has the verdict 'right\x1ax', which this assay does not know" },
 		{ WORDS, "UPDATE measurement SET actual = repeat('E', 5000)",
 			"row 1: measurement.actual is a name of more than 4096 characters" },
 		{ WORDS, "UPDATE cell SET question = '['", "row 1: its column `question` is no JSON object" },
