@@ -20,9 +20,11 @@ static void print_usage(const struct cache_usage *u, const char *folder, const c
 	if (problem)
 		emit("  problem      %s\n", problem);
 	emit("  graphs       %s in %zu; hard links to weights count nothing\n", show_size(a, u->artifact_bytes), u->artifacts);
-	emit("  synthetic    %s in %zu; this and the next five are kept up to %s together\n", show_size(a, u->synthetic_bytes),
+	emit("  synthetic    %s in %zu; this and the next six are kept up to %s together\n", show_size(a, u->synthetic_bytes),
 		u->synthetics, show_size(a, limit));
 	emit("  converted    %s in %zu; weights in another precision\n", show_size(a, u->converted_bytes), u->converted);
+	emit("  copied       %s in %zu; weights that cannot be linked to: on another file system, of another user\n",
+		show_size(a, u->copied_bytes), u->copied);
 	emit("  references   %s in %zu; outputs to compare with, ranges of activations\n", show_size(a, u->reference_bytes),
 		u->references);
 	emit("  compiled     %s in %zu; what vendors' compilers made of graphs\n", show_size(a, u->compiled_bytes), u->compiled);
@@ -39,17 +41,18 @@ static void print_usage(const struct cache_usage *u, const char *folder, const c
 
 static json_t *usage_json(const struct cache_usage *u, const char *folder, const char *problem, uint64_t limit)
 {
-	return json_pack(
-		"{s:s, s:s?, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
+	return json_pack("{s:s, s:s?, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
+			 "s:I, s:I, s:I}",
 		"folder", folder, "problem", problem, "limit_bytes", (json_int_t)limit, "artifact_bytes",
 		(json_int_t)u->artifact_bytes, "artifacts", (json_int_t)u->artifacts, "synthetic_bytes",
 		(json_int_t)u->synthetic_bytes, "synthetics", (json_int_t)u->synthetics, "converted_bytes",
-		(json_int_t)u->converted_bytes, "converted", (json_int_t)u->converted, "reference_bytes",
-		(json_int_t)u->reference_bytes, "references", (json_int_t)u->references, "compiled_bytes",
-		(json_int_t)u->compiled_bytes, "compiled", (json_int_t)u->compiled, "conform_bytes", (json_int_t)u->conform_bytes,
-		"cases", (json_int_t)u->cases, "digest_bytes", (json_int_t)u->digest_bytes, "digests", (json_int_t)u->digests,
-		"claim_bytes", (json_int_t)u->claim_bytes, "claims", (json_int_t)u->claims, "other_bytes",
-		(json_int_t)u->other_bytes, "dead_links", (json_int_t)u->dead_links);
+		(json_int_t)u->converted_bytes, "converted", (json_int_t)u->converted, "copied_bytes",
+		(json_int_t)u->copied_bytes, "copied", (json_int_t)u->copied, "reference_bytes", (json_int_t)u->reference_bytes,
+		"references", (json_int_t)u->references, "compiled_bytes", (json_int_t)u->compiled_bytes, "compiled",
+		(json_int_t)u->compiled, "conform_bytes", (json_int_t)u->conform_bytes, "cases", (json_int_t)u->cases,
+		"digest_bytes", (json_int_t)u->digest_bytes, "digests", (json_int_t)u->digests, "claim_bytes",
+		(json_int_t)u->claim_bytes, "claims", (json_int_t)u->claims, "other_bytes", (json_int_t)u->other_bytes,
+		"dead_links", (json_int_t)u->dead_links);
 }
 
 static int cache(bool verify, bool trim, bool clear, bool json, uint64_t limit, struct arena *a)

@@ -137,10 +137,11 @@ static bool is_of_type(const struct config *c, const char *key, const struct key
 // These one class takes and makes others of them, which it names.
 static bool is_made_into_others(const struct config *c, const char *key)
 {
-	static const struct key_of_type rows[] = { { "axk2", "moe_layer_freq" }, { "cohere2", "sliding_window_pattern" },
-		{ "cohere2_moe", "first_k_dense_replace" }, { "deepseek_v4", "compress_rate_csa" },
-		{ "deepseek_v4", "compress_rate_hca" }, { "deepseek_v4", "compress_ratios" },
-		{ "deepseek_v4", "num_hash_layers" }, { "gemma3_text", "sliding_window_pattern" },
+	static const struct key_of_type rows[] = { { "axk1", "moe_layer_freq" }, { "axk2", "moe_layer_freq" },
+		{ "cohere2", "sliding_window_pattern" }, { "cohere2_moe", "first_k_dense_replace" },
+		{ "deepseek_v4", "compress_rate_csa" }, { "deepseek_v4", "compress_rate_hca" },
+		{ "deepseek_v4", "compress_ratios" }, { "deepseek_v4", "num_hash_layers" },
+		{ "dots3_note_text", "moe_layer_freq" }, { "gemma3_text", "sliding_window_pattern" },
 		{ "gemma4_text", "global_head_dim" }, { "gemma4_text", "num_global_key_value_heads" },
 		{ "gemma4_unified_text", "global_head_dim" }, { "gemma4_unified_text", "num_global_key_value_heads" },
 		{ "glm5_next_text", "index_skip_topk_offset" }, { "glm5_next_text", "index_topk_freq" },
@@ -148,7 +149,9 @@ static bool is_made_into_others(const struct config *c, const char *key)
 		{ "glm_moe_dsa", "index_skip_topk_offset" }, { "glm_moe_dsa", "index_topk_freq" },
 		{ "glm_moe_dsa", "index_topk_pattern" }, { "inkling_text", "dense_intermediate_size" },
 		{ "inkling_text", "dense_mlp_idx" }, { "kimi_linear", "linear_attn_config" }, { "mimi", "frame_rate" },
-		{ "minimax_m3_vl_text", "moe_layer_freq" }, { "modernbert", "global_attn_every_n_layers" },
+		{ "minimax_m2", "rotary_dim" }, { "minimax_m3_vl_text", "moe_layer_freq" },
+		{ "mistral_large4_text", "index_skip_topk_offset" }, { "mistral_large4_text", "index_topk_freq" },
+		{ "mistral_large4_text", "index_topk_pattern" }, { "modernbert", "global_attn_every_n_layers" },
 		{ "modernbert-decoder", "global_attn_every_n_layers" }, { "qwen3_5_moe_text", "full_attention_interval" },
 		{ "qwen3_5_text", "full_attention_interval" }, { "qwen3_next", "full_attention_interval" },
 		{ "qwen4_exp_text", "full_attention_interval" } };
@@ -160,9 +163,7 @@ static bool is_made_into_others(const struct config *c, const char *key)
 static bool is_named_unread(const struct config *c, const char *key)
 {
 	static const struct key_of_type rows[] = { { "deepseek_v2", "norm_topk_prob" }, { "deepseek_v4", "norm_topk_prob" },
-		{ "gpt_oss", "swiglu_alpha" }, { "gpt_oss", "swiglu_limit" }, { "mpt", "logit_scale" },
-		{ "openai_privacy_filter", "swiglu_alpha" }, { "openai_privacy_filter", "swiglu_limit" },
-		{ "qwen3_vl_moe_text", "sliding_window" } };
+		{ "mpt", "logit_scale" }, { "qwen3_vl_moe_text", "sliding_window" } };
 	return is_of_type(c, key, rows, sizeof rows / sizeof *rows);
 }
 

@@ -28,16 +28,31 @@ static bool in_list(const json_t *list, int64_t n)
 	return false;
 }
 
+// moe_layer_freq: every Nth layer from the first on, or a flag for each. All where there is none.
+static bool is_due(struct config *c, const json_t *every, int64_t layers, int64_t i)
+{
+	const json_t *flag = json_array_get(every, (size_t)i);
+
+	if (!every)
+		return true;
+	if (json_is_integer(every) && json_integer_value(every) > 0)
+		return i % json_integer_value(every) == 0;
+	if (json_array_size(every) != (size_t)layers || (!json_is_integer(flag) && !json_is_boolean(flag)))
+		config_fail(c, STATUS_BAD_INPUT, "moe_layer_freq should be a number above 0, or a flag for each of %lld layers",
+			(long long)layers);
+	return json_is_true(flag) || json_integer_value(flag) != 0;
+}
+
 // Which layers have experts: by a list of words, a list of those that have none, the first with them, or every Nth.
 static const bool *sparse_layers(struct config *c, struct spec *s, struct arena *a, int64_t experts)
 {
 	bool *sparse = ARENA_ARRAY(a, (size_t)s->layers + 1, bool);
 	const json_t *words = config_get(c, "mlp_layer_types"), *dense = config_get(c, "mlp_only_layers");
 	const json_t *numbers = config_get(c, "moe_layers");
-	int64_t step = SIZE(c, 1, "decoder_sparse_step", "moe_layer_interval", "moe_layer_freq", "interleave_moe_layer_step");
+	int64_t step = SIZE(c, 1, "decoder_sparse_step", "moe_layer_interval", "interleave_moe_layer_step");
 	int64_t first = SIZE(c, 0, "first_k_dense_replace", "moe_layer_start_index", "num_dense_layers");
 	int64_t period = SIZE(c, 0, "expert_layer_period"), offset = SIZE(c, 0, "expert_layer_offset"); // jamba
-	const json_t *end = config_get(c, "moe_layer_end_index");
+	const json_t *end = config_get(c, "moe_layer_end_index"), *every = config_get(c, "moe_layer_freq");
 	int64_t last = json_is_integer(end) && json_integer_value(end) >= 0 ? json_integer_value(end) : s->layers - 1;
 	if (json_is_integer(end) && json_integer_value(end) < -1)
 		config_fail(c, STATUS_BAD_INPUT, "moe_layer_end_index should be a layer, or -1 for the last");
@@ -45,7 +60,8 @@ static const bool *sparse_layers(struct config *c, struct spec *s, struct arena 
 		config_fail(c, STATUS_BAD_INPUT, "mlp_layer_types should name %lld layer%s", (long long)s->layers,
 			s->layers == 1 ? "" : "s");
 	for (int64_t i = 0; i < s->layers; i++) {
-		bool by_rule = step > 0 && (i + 1) % step == 0 && i >= first && i <= last && !in_list(dense, i);
+		bool by_rule = step > 0 && (i + 1) % step == 0 && i >= first && i <= last && !in_list(dense, i) &&
+			is_due(c, every, s->layers, i);
 		by_rule = period ? i % period == offset && experts > 1 : by_rule;
 		if (s->mixers && TRAITS_OF(s, decoder)->one_branch)
 			by_rule = s->mixers[i] == MIX_EXPERTS;
@@ -149,6 +165,7 @@ void resolve_moe(struct config *c, struct spec *s, struct arena *a)
 	m->jitter = config_real(c, "router_jitter_noise", 0);
 	m->alpha = config_real(c, "swiglu_alpha", 1.702);
 	m->limit = config_real(c, "swiglu_limit", 7);
+	m->least_sum = config_real(c, "moe_norm_min", 0);
 	const char *by = config_text(c, "expert_selection_fn"), *with = config_text(c, "shared_expert_combination_strategy");
 	if (by && text_is(by, "sigmoid"))
 		t->sigmoid_router = true;

@@ -46,6 +46,7 @@ struct moe {
 	// how the router weighs them, and how their weights lie: family/decoder.h
 	bool sigmoid, by_logits, sparse_mixer, router_bias, choice_bias_row, in_out, clamped_swiglu, clamped_silu, halves;
 	double scale, jitter, alpha, limit;
+	double least_sum;   // of the chosen scores, which are divided by their sum; 0: 1e-20 is added
 	double logit_scale; // of the router's scores; 0: none
 	const bool *hashed; // [layers_in_config]: a table says which experts a token of the vocabulary has; NULL: in no layer
 	bool silu;          // experts have it, whatever act the feed-forwards have

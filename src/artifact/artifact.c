@@ -26,9 +26,6 @@
 #include "onnx/fix.h"
 #include "onnx/wire.h"
 
-// Every way there is; what the caller said to want comes first by itself.
-enum { ANY_WAY = PLACE_LINK | PLACE_REFLINK | PLACE_COPY };
-
 static const char *base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -248,11 +245,33 @@ static const char *dearer(const char *a, const char *b)
 	return x >= y ? a : b;
 }
 
-// The weights that the graphs name, then the graphs: a folder with a graph is whole. In the cache `made` gets a line a file and
-// the one graph the name that all have there; else NULL.
-static enum status fill_folder(const struct artifact *arts, size_t count, const struct checkpoint *c, const char *folder,
-	int ways, const char **placed_by, json_t *made, struct error *err)
+// Of a folder outside of the cache.
+static enum status place_shard(const struct shard *shard, const char *path, int ways, const char **how, struct error *err)
 {
+	*how = "copy";
+	return shard->copied ? file_put(path, shard->map, shard->nbytes, err)
+			     : file_place(shard->real_path, path, ways, how, err);
+}
+
+// In the cache, where no copy is made twice. For the life of `a` it is kept from being trimmed.
+static enum status place_cached(const struct shard *shard, const char *path, struct arena *a, const char **how, struct error *err)
+{
+	return shard->copied || file_place(shard->real_path, path, PLACE_LINK, how, NULL) ? copied_place(shard, path, a, how, err)
+											  : STATUS_OK;
+}
+
+// Where a folder's files come from and go to.
+struct filling {
+	int ways;        // of a folder outside of the cache
+	json_t *made;    // in the cache: gets a line a file, and the one graph has the name that all have there; else NULL
+	struct arena *a; // in the cache: copies that are linked to are held for its life
+};
+
+// The weights that the graphs name, then the graphs: a folder with a graph is whole.
+static enum status fill_folder(const struct artifact *arts, size_t count, const struct checkpoint *c, const char *folder,
+	const struct filling *f, const char **placed_by, struct error *err)
+{
+	json_t *made = f->made;
 	char path[PATH_MAX];
 	enum status s;
 	const char *worst = NULL;
@@ -266,10 +285,7 @@ static enum status fill_folder(const struct artifact *arts, size_t count, const 
 			continue;
 		if ((size_t)snprintf(path, sizeof path, "%s/%s", folder, shard->location) >= sizeof path)
 			return error_set(err, STATUS_BAD_INPUT, "%s: the path is too long", folder);
-		if (shard->copied)
-			how = "copy";
-		if ((s = shard->copied ? file_put(path, shard->map, shard->nbytes, err)
-				       : file_place(shard->real_path, path, ways, &how, err)))
+		if ((s = made ? place_cached(shard, path, f->a, &how, err) : place_shard(shard, path, f->ways, &how, err)))
 			return s;
 		worst = dearer(worst, how);
 		if (made)
@@ -324,11 +340,11 @@ static bool is_whole(
 	return how != NULL;
 }
 
-static enum status make_folder(
-	const struct artifact *art, const struct checkpoint *c, const char *folder, const char **placed_by, struct error *err)
+static enum status make_folder(const struct artifact *art, const struct checkpoint *c, const char *folder, struct arena *a,
+	const char **placed_by, struct error *err)
 {
 	json_t *files = json_array();
-	enum status s = fill_folder(art, 1, c, folder, ANY_WAY, placed_by, files, err);
+	enum status s = fill_folder(art, 1, c, folder, &(struct filling){ .made = files, .a = a }, placed_by, err);
 	json_t *made = json_pack("{s:s, s:s, s:s, s:I, s:o}", "key", art->key, "model", c->path, "placed_by", s ? "" : *placed_by,
 		"made_unix_us", (json_int_t)clock_unix_us(), "files", files);
 	if (!made) // a path that is not UTF-8
@@ -357,6 +373,9 @@ enum status artifact_place(struct artifact *art, struct arena *a, const struct c
 	if (s || (s = cache_part(&cache, a, "artifact", err)))
 		return s;
 	const char *folder = arena_printf(a, "%s/%s", cache, art->key);
+	for (size_t i = 0; i < c->shard_count; i++) // those that it may link to are not trimmed from here on
+		if (is_used(art, &c->shards[i]))
+			copied_hold(&c->shards[i], a);
 	if (!is_whole(art, c, folder, a, &placed_by)) {
 		char *temporary = arena_printf(a, "%s/tmp-%.16s.XXXXXX", cache, art->key);
 		if (!mkdtemp(temporary) || chmod(temporary, 0755))
@@ -367,7 +386,7 @@ enum status artifact_place(struct artifact *art, struct arena *a, const struct c
 		int fd = open(temporary, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (fd >= 0)
 			flock(fd, LOCK_EX);
-		s = cache_unusable(make_folder(art, c, temporary, &placed_by, err), err);
+		s = cache_unusable(make_folder(art, c, temporary, a, &placed_by, err), err);
 		if (!s && rename(temporary, folder)) {
 			// Another builder was first: its folder is as good. One that is not whole changes places with ours in one
 			// step, so that a third builder never finds nothing.
@@ -484,7 +503,8 @@ enum status artifact_export(const struct artifact *arts, size_t count, const str
 		return error_set(err, STATUS_BAD_INPUT,
 			"%s: holds another model's config.json; name a folder of its own for the graph", folder);
 	if ((s = check_replaced(arts, count, c, folder, err)) ||
-		(s = fill_folder(arts, count, c, folder, link ? ANY_WAY : PLACE_REFLINK | PLACE_COPY, placed_by, NULL, err)))
+		(s = fill_folder(arts, count, c, folder,
+			 &(struct filling){ .ways = PLACE_REFLINK | PLACE_COPY | (link ? PLACE_LINK : 0) }, placed_by, err)))
 		return s;
 	return count > 1 ? copy_small_files(c, folder, err) : STATUS_OK;
 }

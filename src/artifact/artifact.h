@@ -101,13 +101,13 @@ enum dtype synth_dtype(const struct spec *s, enum dtype asked); // asked, else a
 
 // cache.c
 struct cache_usage {
-	uint64_t artifact_bytes, synthetic_bytes, converted_bytes, reference_bytes, compiled_bytes, conform_bytes, digest_bytes,
-		claim_bytes, other_bytes;
-	size_t artifacts, synthetics, converted, references, compiled, cases, digests, claims;
+	uint64_t artifact_bytes, synthetic_bytes, converted_bytes, copied_bytes, reference_bytes, compiled_bytes, conform_bytes,
+		digest_bytes, claim_bytes, other_bytes;
+	size_t artifacts, synthetics, converted, copied, references, compiled, cases, digests, claims;
 	size_t dead_links; // the last link of a blob that is gone from the Hub's cache
 };
 enum status cache_usage(struct cache_usage *out, struct error *err); // real disk use: links are not counted twice
-// Removes synthetic and converted weights, references, what compilers made, conformance cases and digests, whichever was used
+// Removes synthetic, converted and copied weights, references, what compilers made, conformance cases and digests, whichever was used
 // least recently first and none that is in use, until they are at most `limit` bytes together; *removed counts bytes. Goes too:
 // what killed makers left, and artifacts unused for an hour whose weights live on nowhere else. A cache that is not to be used
 // (base/cache.h) is left alone: FAILED. While other programs use the cache, references and digests of the last minute stay:

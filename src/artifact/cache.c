@@ -3,6 +3,7 @@
 //   CACHE/artifact/KEY/{model.onnx, weights, made.json, used}      tmp-*: being made, or left by a maker that died
 //   CACHE/synthetic/KEY/{config.json, model.safetensors, used}     KEY.lock: held shared by users; KEY.make: by who makes KEY.tmp
 //   CACHE/converted/KEY/{converted-*.safetensors, made.json, used} weights in another precision; locks as of synthetic ones
+//   CACHE/copied/SHA256/{copy or reflink, used}                    weights that cannot be linked to (copied.c); locks likewise
 //   CACHE/reference/KEY.*                                          outputs to compare with, ranges of activations; own locks
 //   CACHE/compiled/KEY/{..., made.json}                            what a vendor's compiler made (backend/compiled.h); KEY.lock
 //   CACHE/conform/KEY/{config.json, model.safetensors, used}       conformance cases; locks as of synthetic ones
@@ -78,6 +79,7 @@ enum part {
 	PART_ARTIFACT,
 	PART_SYNTHETIC,
 	PART_CONVERTED,
+	PART_COPIED,
 	PART_REFERENCE,
 	PART_COMPILED,
 	PART_CONFORM,
@@ -86,8 +88,8 @@ enum part {
 	PART_OTHER
 };
 
-static const char *const part_name[PART_OTHER] = { "artifact", "synthetic", "converted", "reference", "compiled", "conform",
-	"digest", "claim" };
+static const char *const part_name[PART_OTHER] = { "artifact", "synthetic", "converted", "copied", "reference", "compiled",
+	"conform", "digest", "claim" };
 
 struct entry {
 	enum part part;
@@ -150,7 +152,12 @@ static void walk_folder(struct walk *w, enum part part, const char *folder, cons
 // Weights that assay made itself; an artifact may be a link to them.
 static bool is_made(enum part p)
 {
-	return p == PART_SYNTHETIC || p == PART_CONVERTED || p == PART_CONFORM;
+	return p == PART_SYNTHETIC || p == PART_CONVERTED || p == PART_COPIED || p == PART_CONFORM;
+}
+
+static bool is_copy(const char *name)
+{
+	return text_is(name, "copy") || text_is(name, "reflink");
 }
 
 // Same file together; among its names the one that it was made under first, so that its bytes are counted there.
@@ -237,6 +244,7 @@ enum status cache_usage(struct cache_usage *out, struct error *err)
 		uint64_t *const sums[] = { [PART_ARTIFACT] = &u.artifact_bytes,
 			[PART_SYNTHETIC] = &u.synthetic_bytes,
 			[PART_CONVERTED] = &u.converted_bytes,
+			[PART_COPIED] = &u.copied_bytes,
 			[PART_REFERENCE] = &u.reference_bytes,
 			[PART_COMPILED] = &u.compiled_bytes,
 			[PART_CONFORM] = &u.conform_bytes,
@@ -248,6 +256,7 @@ enum status cache_usage(struct cache_usage *out, struct error *err)
 		u.artifacts += e->part == PART_ARTIFACT && keyed && text_is(e->name, "model.onnx");
 		u.synthetics += e->part == PART_SYNTHETIC && keyed && text_is(e->name, "model.safetensors");
 		u.converted += e->part == PART_CONVERTED && keyed && text_ends(e->name, ".safetensors");
+		u.copied += e->part == PART_COPIED && keyed && is_copy(e->name);
 		u.references +=
 			e->part == PART_REFERENCE && (text_ends(e->name, ".safetensors") || text_ends(e->name, ".ranges.json"));
 		u.compiled += e->part == PART_COMPILED && keyed && text_is(e->name, "made.json");
@@ -353,7 +362,8 @@ static int by_unit(const void *a, const void *b)
 static bool counts(const struct entry *e)
 {
 	if (is_made(e->part))
-		return is_key(base_name(e->folder)) && text_ends(e->name, ".safetensors");
+		return is_key(base_name(e->folder)) &&
+			(e->part == PART_COPIED ? is_copy(e->name) : text_ends(e->name, ".safetensors"));
 	if (e->part == PART_COMPILED)
 		return e->unit && is_key(base_name(e->unit));
 	return (e->part == PART_REFERENCE && e->unit && !text_ends(e->name, ".part")) || (e->part == PART_DIGEST && e->unit);
@@ -439,7 +449,7 @@ enum status cache_trim(uint64_t limit, uint64_t *removed, struct error *err)
 		const char *part;
 		void (*remove)(const char *);
 	} unfinished[] = { { "artifact", remove_stale }, { "synthetic", remove_unfinished }, { "converted", remove_unfinished },
-		{ "conform", remove_unfinished } };
+		{ "copied", remove_unfinished }, { "conform", remove_unfinished } };
 	for (size_t i = 0; i < sizeof unfinished / sizeof unfinished[0]; i++) {
 		const char *part = cache_find(&a, unfinished[i].part);
 		if (part)

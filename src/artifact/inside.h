@@ -54,6 +54,13 @@ enum status cached_folder(
 	const char **folder, struct arena *a, const char *kind, const char *key, struct cached *how, struct error *err);
 // Away with one, unless somebody uses it; the arena that it was got with has ended.
 void cached_folder_remove(const char *folder);
+
+// copied.c. To `path`, in a folder of a graph in the cache, a shard that cannot be linked there: a link to its copy in the cache,
+// which is made if absent and kept from being trimmed for the life of `a`. *how: "copy" or "reflink".
+struct shard;
+enum status copied_place(const struct shard *shard, const char *path, struct arena *a, const char **how, struct error *err);
+void copied_hold(const struct shard *shard, struct arena *a); // keeps the copy likewise, where there is one
+
 // Whether `name` is a key: 64 hex digits.
 bool is_key(const char *name);
 // Notes that the folder was used now; what cannot be written is left alone.

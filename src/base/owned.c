@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 const struct passwd *owned_find_user(uid_t uid, struct passwd *user, char *buffer, size_t size)
@@ -64,6 +65,12 @@ static bool is_private(gid_t gid)
 		!strcmp(found->gr_name, self->pw_name) && !found->gr_mem[0];
 }
 
+// Where a folder has an access control list (POSIX's), the group's bits are what that allows at most: whom, only the list says.
+static bool has_list(const char *path)
+{
+	return getxattr(path, "system.posix_acl_access", NULL, 0) > 0;
+}
+
 // A user who may rename in a folder above may put another one in this one's place, between a look at it and its use.
 static enum status check_above(const char *path, const struct owned_words *words, struct error *err)
 {
@@ -78,15 +85,19 @@ static enum status check_above(const char *path, const struct owned_words *words
 	for (;;) {
 		char *slash = strrchr(real, '/');
 
-		const bool there = !stat(real, &st) && !(st.st_mode & S_ISVTX), all = there && (st.st_mode & S_IWOTH);
+		const bool there = !stat(real, &st) && !(st.st_mode & S_ISVTX), all = there && (st.st_mode & S_IWOTH),
+			   group = there && (st.st_mode & S_IWGRP), listed = group && has_list(real);
 
-		if (all || (there && (st.st_mode & S_IWGRP) && st.st_gid != 0 && !is_private(st.st_gid)))
+		if (all || listed || (group && st.st_gid != 0 && !is_private(st.st_gid)))
 			return error_set(err, STATUS_FAILED,
 				"%s: %s may write into %s (mode %04o), above %s, and could exchange it; name another folder in "
 				"%s, or "
 				"`chmod %s-w` that one",
-				words->unused, all ? "everybody" : "others of its group", real, (unsigned)(st.st_mode & 07777),
-				path, words->variable, all ? "o" : "g");
+				words->unused,
+				all              ? "everybody"
+					: listed ? "others of its access control list"
+						 : "others of its group",
+				real, (unsigned)(st.st_mode & 07777), path, words->variable, all ? "o" : "g");
 		if (!real[1])
 			return STATUS_OK;
 		slash[slash == real] = 0; // the root keeps its slash

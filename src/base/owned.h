@@ -4,8 +4,8 @@
 //
 //   - the folder belongs to this user or to root, and neither its group nor others may write into it;
 //   - it is no link, or one of this user's or root's, to such a folder;
-//   - no folder above it may be written by everybody, or by a group that others are in (but with the sticky bit, as /tmp): there
-//     it could be exchanged while it is used.
+//   - no folder above it may be written by everybody, by a group that others are in, or through an access control list (but with
+//     the sticky bit, as /tmp): there it could be exchanged while it is used.
 //
 // Not promised: anything against root and its group, against this user's own programs, or against the owner of a folder above.
 #ifndef ASSAY_BASE_OWNED_H

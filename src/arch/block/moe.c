@@ -115,8 +115,12 @@ graph_value route(struct build *b, const char *stem, graph_value x)
 					  : op_softmax(g, logits, -1);
 	graph_value weights =
 		m->hashed && m->hashed[b->layer] ? op_mul(g, scores, by_table(b)) : chosen_scores(b, logits, scores);
-	if (m->normalise)
-		weights = op_div(g, weights, op_add(g, op_reduce_sum(g, weights, -1, true), graph_f32(g, 1e-20f)));
+	if (m->normalise) {
+		graph_value sum = op_reduce_sum(g, weights, -1, true);
+		weights = op_div(g, weights,
+			m->least_sum > 0 ? op_max(g, sum, graph_f32(g, (float)m->least_sum))
+					 : op_add(g, sum, graph_f32(g, 1e-20f)));
+	}
 	if (weight_named(b, "layers.moe.expert_scale"))
 		weights = op_mul(g, weights, WEIGHT(b, "layers.moe.expert_scale", "", m->experts));
 	return op_scale(g, weights, (float)m->scale);

@@ -125,7 +125,7 @@ const struct dialect csm_names = {
 const struct dialect molmo2_names = {
 	.name = "molmo2",
 	.prefix = "model.",
-	.keys = NO_KEYS,
+	.keys = KEYS({ "rms_norm_eps", "layer_norm_eps" }, { "rms_norm_eps", "rms_norm_eps" }),
 	.weights = WEIGHTS({ "embed.words", "@wte.embedding" }, { "embed.further", "@wte.new_embedding" }, { "norm", "@norm" },
 		{ "layers.attn.norm", "@layers.#.attn_norm" }, { "layers.attn.after", "@layers.#.attn_norm" },
 		{ "layers.attn.qkv", "@layers.#.self_attn.att_proj" }, { "layers.attn.o", "@layers.#.self_attn.attn_out" },

@@ -81,7 +81,7 @@ const struct dialect ernie4_5_moe_names = {
 		{ "layers.moe.router", "@layers.#.mlp.gate" },
 		{ "layers.moe.choice_bias", "@layers.#.mlp.moe_statics.e_score_correction_bias" }),
 	.ignored = IGNORED(BUFFERS),
-	.inert = IGNORED(MOE_INERT, "moe_norm_min"),
+	.inert = IGNORED(MOE_INERT),
 };
 
 const struct dialect mixtral_names = {
