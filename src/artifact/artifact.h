@@ -107,8 +107,8 @@ struct cache_usage {
 	size_t dead_links; // the last link of a blob that is gone from the Hub's cache
 };
 enum status cache_usage(struct cache_usage *out, struct error *err); // real disk use: links are not counted twice
-// Removes synthetic, converted and copied weights, references, what compilers made, conformance cases and digests, whichever was used
-// least recently first and none that is in use, until they are at most `limit` bytes together; *removed counts bytes. Goes too:
+// Removes synthetic, converted and copied weights, references, what compilers made, conformance cases and digests, whichever was
+// used least recently first and none that is in use, until they are at most `limit` bytes together; *removed counts bytes. Goes too:
 // what killed makers left, and artifacts unused for an hour whose weights live on nowhere else. A cache that is not to be used
 // (base/cache.h) is left alone: FAILED. While other programs use the cache, references and digests of the last minute stay:
 // between writing one and opening it nothing is locked.

@@ -18,8 +18,8 @@ static const struct owned_words words = { "the cache is not used", "ASSAY_CACHE"
 static const char elsewhere[] = "the cache (ASSAY_CACHE names another)";
 
 // Everything that assay keeps there lies in one of these.
-static const char *const parts[] = { "artifact", "synthetic", "converted", "copied", "reference", "compiled", "digest", "claim", "run",
-	"browser", "conform", "conform-results", "doctor" };
+static const char *const parts[] = { "artifact", "synthetic", "converted", "copied", "reference", "compiled", "digest", "claim",
+	"run", "browser", "conform", "conform-results", "doctor" };
 
 char *cache_dir(struct arena *a)
 {

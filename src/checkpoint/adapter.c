@@ -9,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "checkpoint/computing.h"
@@ -18,8 +19,9 @@
 enum { CONFIG_LIMIT = 1 << 20, RANK_MOST = 1 << 14, PIECE = 256 };
 // Each module of the adapter is looked for in each list of its configuration: 800 modules that a diffusion model names one by one
 // are 640,000 of these.
-enum { LOOKS_MOST = 1 << 24 };
+enum { LOOKS_MOST = 1 << 22 };
 enum { EXPRESSION_MOST = 4096, MATCH_LIMIT = 10000, HEAP_KIB = 1024 }; // bytes of one, steps of PCRE2 for a name
+enum { EXPRESSIONS_MS = 500 }; // of the processor, for all names: a step may go over the whole name
 
 #define PREFIX "base_model.model."
 
@@ -133,18 +135,43 @@ struct adapter {
 	int64_t rank, ranks[2]; // of adapter_config.json; the smallest and largest that were merged
 	double alpha;
 	size_t merged, replaced;
+	double *expressions_ms; // so far
 };
+
+// Does the key hold nothing?
+static bool is_idle(const json_t *v)
+{
+	return !v || json_is_null(v) || json_is_false(v) || (json_is_array(v) && !json_array_size(v)) ||
+		(json_is_object(v) && !json_object_size(v));
+}
+
+// What peft 0.21 writes of LoRA besides `keys` below, and what older releases wrote.
+static bool is_known(const char *key)
+{
+	static const char *const known[] = { "alpha_pattern", "auto_mapping", "base_model_name_or_path", "bias",
+		"ensure_weight_tying", "eva_config", "exclude_modules", "fan_in_fan_out", "inference_mode", "init_lora_weights",
+		"layers_pattern", "layers_to_transform", "loftq_config", "lora_alpha", "lora_dropout", "megatron_config",
+		"megatron_core", "merge_weights", "modules_to_save", "peft_type", "peft_version", "qalora_group_size", "r",
+		"rank_pattern", "revision", "runtime_config", "target_modules", "task_type", "use_rslora" };
+
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+		if (text_is(known[i], key))
+			return true;
+	return false;
+}
 
 // Keys that change what the tensors mean, or what is computed beside them; what they hold where they do nothing.
 static enum status check_config(const struct adapter *d, struct error *err)
 {
 	static const char *const keys[] = { "use_dora", "use_qalora", "use_bdlora", "lora_bias", "layer_replication",
 		"alora_invocation_tokens", "trainable_token_indices", "target_parameters", "arrow_config", "lora_ga_config",
-		"corda_config" };
+		"corda_config", "kasa_config", "monteclora_config" };
 	static const char *const lists[] = { "target_modules", "exclude_modules", "layers_to_transform", "rank_pattern",
 		"alpha_pattern" };
 	const char *type = json_string_value(json_object_get(d->config, "peft_type"));
 	const json_t *init = json_object_get(d->config, "init_lora_weights");
+	const char *key;
+	json_t *value;
 
 	if (!text_is(type, "LORA"))
 		return error_set(err, STATUS_UNSUPPORTED, "%s: adapters of peft_type \"%.60s\" are not read yet; LORA is",
@@ -158,14 +185,15 @@ static enum status check_config(const struct adapter *d, struct error *err)
 				"%s: \"%s\" has %zu entries for %zu tensors: no adapter has as many", d->k.file, lists[i], n,
 				d->count);
 	}
-	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-		const json_t *v = json_object_get(d->config, keys[i]);
-		bool idle = !v || json_is_null(v) || json_is_false(v) || (json_is_array(v) && !json_array_size(v)) ||
-			(json_is_object(v) && !json_object_size(v));
-
-		if (!idle)
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+		if (!is_idle(json_object_get(d->config, keys[i])))
 			return error_set(
 				err, STATUS_UNSUPPORTED, "%s: adapters with \"%s\" are not read yet", d->k.file, keys[i]);
+	json_object_foreach((json_t *)(uintptr_t)d->config, key, value)
+	{
+		if (!is_idle(value) && !is_known(key))
+			return error_set(err, STATUS_UNSUPPORTED,
+				"%s: assay does not know \"%.60s\", so it cannot merge what that changes", d->k.file, key);
 	}
 	if (json_is_string(init) && !text_is(json_string_value(init), "gaussian"))
 		return error_set(err, STATUS_UNSUPPORTED,
@@ -188,7 +216,19 @@ static bool is_expression(const char *word)
 	return strpbrk(word, "\\^$*+?()[]{}|") != NULL;
 }
 
-// The value of a pattern's key that this module ends with, whole words; NULL: none. Expressions are refused.
+// The same of a key of a pattern, which is an expression to peft: a dot in it is any character.
+static bool ends_like(const char *module, const char *key)
+{
+	const size_t n = strlen(key), m = strlen(module);
+	const char *end = n <= m ? module + m - n : NULL;
+
+	for (size_t i = 0; end && i < n; i++)
+		if (key[i] != '.' && key[i] != end[i])
+			return false;
+	return n && end && (end == module || end[-1] == '.');
+}
+
+// The value of a pattern's key that this module ends with, whole words; NULL: none. Other expressions are refused.
 static enum status pattern_value(
 	const struct adapter *d, const char *name, const char *module, const json_t **out, struct error *err)
 {
@@ -202,7 +242,7 @@ static enum status pattern_value(
 		if (is_expression(key))
 			return error_set(err, STATUS_UNSUPPORTED, "%s: \"%s\" with the expression \"%.60s\" is not read yet",
 				d->k.file, name, key);
-		if (!*out && ends_with(module, key))
+		if (!*out && ends_like(module, key))
 			*out = v;
 	}
 	return STATUS_OK;
@@ -278,6 +318,7 @@ static const struct weight *base_named(const struct adapter *d, const char *modu
 static enum status full_match(
 	const struct adapter *d, const char *key, const char *expression, const char *module, bool *out, struct error *err)
 {
+	const double begin = clock_thread_ms();
 	int code, found = 0;
 	size_t where;
 	pcre2_code *c = strlen(expression) > EXPRESSION_MOST
@@ -293,7 +334,8 @@ static enum status full_match(
 		pcre2_set_heap_limit(limits, HEAP_KIB);
 		found = pcre2_match(c, (PCRE2_SPTR)module, strlen(module), 0, 0, data, limits);
 	}
-	bool done = data && limits && (found >= 0 || found == PCRE2_ERROR_NOMATCH);
+	*d->expressions_ms += clock_thread_ms() - begin;
+	bool done = data && limits && (found >= 0 || found == PCRE2_ERROR_NOMATCH) && *d->expressions_ms <= EXPRESSIONS_MS;
 	pcre2_match_context_free(limits);
 	pcre2_match_data_free(data);
 	pcre2_code_free(c);
@@ -586,8 +628,12 @@ static enum status apply_tensor(struct adapter *d, const struct weight *w, struc
 	const size_t n = (size_t)(dot - module), within = strlen(".base_layer");
 	const bool is_base = n > within && !strncmp(dot - within, ".base_layer", within);
 	const char *stem = arena_strndup(a, module, is_base ? n - within : n);
-	if (is_base && !adapter_tensor(d, stem, firsts[0]) && !adapter_tensor(d, stem, firsts[1]))
+	const bool is_changed = adapter_tensor(d, stem, firsts[0]) || adapter_tensor(d, stem, firsts[1]);
+	if (is_base && !is_changed)
 		return computing_refuse(w, STATUS_BAD_INPUT, err, "there is no A of its module: peft passes over it");
+	if (!is_base && is_changed && text_is(dot, ".bias"))
+		return computing_refuse(w, STATUS_UNSUPPORTED, err,
+			"is the bias of a changed module, which peft calls base_layer.bias since 0.6, and passes over so");
 	return replace(d, w, stem, dot, is_base, err);
 }
 
@@ -624,7 +670,9 @@ static void say(struct adapter *d, const char *base_from)
 
 enum status adapter_apply(struct checkpoint *c, const char *folder, struct text *facts, struct error *err)
 {
-	struct adapter d = { .k = { .c = c, .file = arena_printf(&c->arena, "%s/adapter_config.json", folder) } };
+	double expressions_ms = 0;
+	struct adapter d = { .expressions_ms = &expressions_ms,
+		.k = { .c = c, .file = arena_printf(&c->arena, "%s/adapter_config.json", folder) } };
 	const char *file = adapter_file(folder);
 	struct weight *tensors;
 	json_t *config = NULL;
