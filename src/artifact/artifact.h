@@ -107,11 +107,11 @@ struct cache_usage {
 	size_t dead_links; // the last link of a blob that is gone from the Hub's cache
 };
 enum status cache_usage(struct cache_usage *out, struct error *err); // real disk use: links are not counted twice
-// Removes synthetic, converted and copied weights, references, what compilers made, conformance cases and digests, whichever was
-// used least recently first and none that is in use, until they are at most `limit` bytes together; *removed counts bytes. Goes too:
-// what killed makers left, and artifacts unused for an hour whose weights live on nowhere else. A cache that is not to be used
-// (base/cache.h) is left alone: FAILED. While other programs use the cache, references and digests of the last minute stay:
-// between writing one and opening it nothing is locked.
+// Removes synthetic, converted and copied weights, references, what compilers made, conformance cases and digests, whichever
+// was used least recently first and none that is in use, until they are at most `limit` bytes together; *removed counts
+// bytes. Goes too: what killed makers left, and artifacts unused for an hour whose weights live on nowhere else. A cache that
+// is not to be used (base/cache.h) is left alone: FAILED. While other programs use the cache, references and digests of the
+// last minute stay: between writing one and opening it nothing is locked.
 enum status cache_trim(uint64_t limit, uint64_t *removed, struct error *err);
 // cache_trim to nothing, and every graph. FAILED while other programs use the cache: a cell may be about to open one.
 enum status cache_clear(uint64_t *removed, struct error *err);

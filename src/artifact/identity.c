@@ -210,6 +210,35 @@ static const char *onnx_files(const char *path, struct arena *a, struct model_fi
 	return why;
 }
 
+enum { TRUTHS_MOST = 1 << 30 }; // bytes, which may be the same ones for several tensors
+
+// Truth values in other files, all of which lie within the model's folder.
+static const char *check_truths(const char *path, struct arena *a)
+{
+	const struct onnx_truths *truths;
+	const char *slash = strrchr(path, '/'), *folder = slash ? arena_strndup(a, path, (size_t)(slash - path) + 1) : "";
+	const uint8_t *map;
+	size_t nbytes, count;
+	uint64_t looked_at = 0;
+
+	if (file_map(a, path, &map, &nbytes, NULL))
+		return NULL; // which is told where it is opened
+	const char *why = onnx_external_truths(map, nbytes, a, &truths, &count);
+	for (size_t i = 0; i < count && !why; i++) {
+		struct arena passing = { 0 };
+		const struct onnx_truths *t = &truths[i];
+		if (!file_map(&passing, arena_printf(a, "%s%s", folder, t->location), &map, &nbytes, NULL) &&
+			t->offset < nbytes) {
+			const size_t left = nbytes - (size_t)t->offset, n = t->nbytes < left ? (size_t)t->nbytes : left;
+			looked_at += n;
+			why = looked_at > TRUTHS_MOST ? "has more than 1 GiB of truth values in other files"
+						      : onnx_check_truths(map + t->offset, n);
+		}
+		arena_done(&passing);
+	}
+	return why;
+}
+
 enum status model_check_places(const char *path, struct error *err)
 {
 	struct arena a = { 0 };
@@ -228,6 +257,8 @@ enum status model_check_places(const char *path, struct error *err)
 				"%s: says that weights lie in \"%.200s\", which is outside of the model's folder: that is not "
 				"opened",
 				path, files[i].name);
+	if (!s && (why = check_truths(path, &a)))
+		s = error_set(err, STATUS_BAD_INPUT, "%s: %s", path, why);
 	arena_done(&a);
 	return s;
 }

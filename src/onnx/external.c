@@ -10,7 +10,16 @@
 
 enum { ENTRY_KEY = 1, ENTRY_VALUE = 2, ATTRIBUTE_NAME = 1, ATTRIBUTE_TEXT = 4, NAMES_MOST = 1 << 18, NAME_MOST = 4096 };
 enum { MODEL_GRAPH = 7, ATTRIBUTE_GRAPH = 6, GRAPH_INITIALIZER = 5, GRAPH_SPARSE = 15, SPARSE_VALUES = 1, TENSOR_NAME = 8 };
-enum { NODE_OPERATOR = 4, NODE_ATTRIBUTE = 5, TENSOR_TYPE = 2, TENSOR_RAW = 9, TYPE_BOOL = 9 };
+enum {
+	NODE_OPERATOR = 4,
+	NODE_ATTRIBUTE = 5,
+	TENSOR_DIMS = 1,
+	TENSOR_TYPE = 2,
+	TENSOR_INT32 = 5,
+	TENSOR_RAW = 9,
+	TENSOR_ENTRY = 13
+};
+enum { TYPE_BOOL = 9, TRUTHS_MOST = 4096 };
 enum { MODEL_OPSET = 8, FUNCTION_OPSET = 9, OPSET_DOMAIN = 1 };
 
 struct found {
@@ -19,6 +28,8 @@ struct found {
 	size_t count, capacity;
 	uint64_t fields;
 	const char *lacks; // why there may be more
+	struct onnx_truths *truths;
+	size_t truths_count;
 };
 
 // False at the end, and where the message is damaged: then the list may lack some.
@@ -192,9 +203,34 @@ static void check_opsets(struct found *f, unsigned number, struct wire s)
 // What a node or a tensor says of itself, as its fields come.
 struct said {
 	struct wire op, raw;
-	uint64_t type;
+	uint64_t type, values; // of dimensions so far, saturated
 	size_t attributes;
+	bool has_more_than_one, is_external; // int32_data above 1; entries of external data
 };
+
+static uint64_t times(uint64_t a, uint64_t b)
+{
+	uint64_t out;
+
+	return __builtin_mul_overflow(a, b, &out) ? UINT64_MAX : out;
+}
+
+// A repeated number, of which some may be packed into one field.
+static void take_numbers(struct said *x, const struct wire_field *field)
+{
+	struct wire packed = field->bytes;
+	uint64_t n = field->varint;
+	const bool one = field->kind == WIRE_VARINT;
+
+	while (one || (field->kind == WIRE_BYTES && packed.at < packed.end && wire_varint(&packed, &n))) {
+		if (field->number == TENSOR_DIMS)
+			x->values = times(x->values, n);
+		else
+			x->has_more_than_one = x->has_more_than_one || n > 1;
+		if (one)
+			break;
+	}
+}
 
 static void take_said(struct said *x, enum onnx_message within, const struct wire_field *field)
 {
@@ -205,10 +241,52 @@ static void take_said(struct said *x, enum onnx_message within, const struct wir
 		x->type = field->varint;
 	if (within == ONNX_TENSOR && field->kind == WIRE_BYTES && field->number == TENSOR_RAW)
 		x->raw = field->bytes;
+	if (within == ONNX_TENSOR && (field->number == TENSOR_DIMS || field->number == TENSOR_INT32))
+		take_numbers(x, field);
+	x->is_external = x->is_external || (within == ONNX_TENSOR && field->number == TENSOR_ENTRY);
 }
 
+static bool is_word(struct wire w, const char *word)
+{
+	return (size_t)(w.end - w.at) == strlen(word) && !memcmp(w.at, word, strlen(word));
+}
+
+// Where the bytes of a tensor of truth values lie, in another file.
+static void add_truths(struct found *f, const struct said *x, struct wire tensor)
+{
+	struct onnx_truths at = { .nbytes = x->values };
+	struct wire_field field, part;
+
+	while (next(f, &tensor, &field)) {
+		struct wire entry = field.bytes, key = { 0 }, value = { 0 };
+		if (field.kind != WIRE_BYTES || field.number != TENSOR_ENTRY)
+			continue;
+		while (next(f, &entry, &part)) {
+			key = part.kind == WIRE_BYTES && part.number == ENTRY_KEY ? part.bytes : key;
+			value = part.kind == WIRE_BYTES && part.number == ENTRY_VALUE ? part.bytes : value;
+		}
+		if (!key.at || !value.at || value.end - value.at > NAME_MOST)
+			continue;
+		const char *text = arena_strndup(f->arena, (const char *)value.at, (size_t)(value.end - value.at));
+		if (is_word(key, "location"))
+			at.location = text;
+		else if (is_word(key, "offset"))
+			at.offset = strtoull(text, NULL, 10);
+	}
+	if (!at.location || f->lacks)
+		return;
+	if (!f->truths)
+		f->truths = ARENA_ARRAY(f->arena, TRUTHS_MOST, struct onnx_truths);
+	if (f->truths_count == TRUTHS_MOST)
+		f->lacks = "has more than 4096 tensors of truth values in other files";
+	else
+		f->truths[f->truths_count++] = at;
+}
+
+static const char no_truth[] = "has a truth value that is neither 0 nor 1, of which engines make different things";
+
 // Of a constant that has two values, and of truth values that are neither 0 nor 1, engines make different things.
-static void check_said(struct found *f, const struct said *x)
+static void check_said(struct found *f, const struct said *x, struct wire message)
 {
 	static const char constant[] = "Constant";
 	const size_t n = x->op.at ? (size_t)(x->op.end - x->op.at) : 0;
@@ -216,11 +294,16 @@ static void check_said(struct found *f, const struct said *x)
 		f->lacks = "has a constant with two values, of which engines take one or the other: it is two models";
 	for (const uint8_t *p = x->raw.at; x->type == TYPE_BOOL && p && p < x->raw.end && !f->lacks; p++)
 		if (*p > 1)
-			f->lacks = "has a truth value that is neither 0 nor 1, of which engines make different things";
+			f->lacks = no_truth;
+	if (x->type == TYPE_BOOL && x->has_more_than_one)
+		f->lacks = no_truth;
+	if (x->type == TYPE_BOOL && x->is_external && !f->lacks)
+		add_truths(f, x, message);
 }
 
 static void walk(struct found *f, enum onnx_message within, struct wire s, int depth)
 {
+	const struct wire message = s;
 	struct wire_field field;
 	if (depth == ONNX_DEPTH_MOST) {
 		f->lacks = "is nested deeper than 64 messages";
@@ -232,7 +315,7 @@ static void walk(struct found *f, enum onnx_message within, struct wire s, int d
 		check_weights(f, s);
 	if (within == ONNX_MODEL || within == ONNX_FUNCTION)
 		check_opsets(f, within == ONNX_MODEL ? MODEL_OPSET : FUNCTION_OPSET, s);
-	struct said said = { 0 };
+	struct said said = { .values = 1 };
 	size_t graphs = 0;
 	while (next(f, &s, &field)) {
 		enum onnx_message is;
@@ -249,12 +332,31 @@ static void walk(struct found *f, enum onnx_message within, struct wire s, int d
 			walk(f, is, field.bytes, depth + 1);
 	}
 	if (!f->lacks)
-		check_said(f, &said);
+		check_said(f, &said, message);
 }
 
 static int by_text(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+const char *onnx_external_truths(
+	const uint8_t *onnx, size_t nbytes, struct arena *a, const struct onnx_truths **out, size_t *count)
+{
+	struct found f = { .arena = a };
+	if (nbytes)
+		walk(&f, ONNX_MODEL, (struct wire){ onnx, onnx + nbytes }, 0);
+	*out = f.truths;
+	*count = f.truths_count;
+	return f.lacks;
+}
+
+const char *onnx_check_truths(const uint8_t *bytes, size_t nbytes)
+{
+	for (size_t i = 0; i < nbytes; i++)
+		if (bytes[i] > 1)
+			return no_truth;
+	return NULL;
 }
 
 const char *onnx_external_locations(const uint8_t *onnx, size_t nbytes, struct arena *a, const char *const **out, size_t *count)

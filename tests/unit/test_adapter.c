@@ -113,7 +113,7 @@ static void refused(void **state)
 		{ "lora", "\"init_lora_weights\": true", "\"init_lora_weights\": \"pissa\"", "init_lora_weights \"pissa\"" },
 		{ "rslora-patterns", "\"q_proj\": 2", "\"q_.*\": 2", "expression \"q_.*\" is not read yet" },
 		{ "rslora-patterns", "\"q_proj\": 2", "\"q.proj\": 3", "rank 2, and the configuration says 3" },
-		{ "lora", "\"use_dora\": false", "\"kasa_config\": {\"a\": 1}", "\"kasa_config\" are not read yet" },
+		{ "lora", "\"kasa_config\": null", "\"kasa_config\": {\"a\": 1}", "\"kasa_config\" are not read yet" },
 		{ "lora", "\"use_dora\": false", "\"use_newer\": true", "does not know \"use_newer\"" },
 		{ "lora", "\"BASE\"", "\"/nowhere\"", "whose base model is not here: /nowhere: there is no such" },
 		{ "lora", "\"BASE\"", "null", "names no base_model_name_or_path" },

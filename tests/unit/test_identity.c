@@ -438,6 +438,27 @@ static void nested(void **state)
 	}
 }
 
+// Of truth values that are neither 0 nor 1 engines make different models, wherever they lie.
+static void truths(void **state)
+{
+	static const char *const corpus[] = { "truth_int32", "truth_elsewhere" };
+	struct error e = { 0 };
+	char *text;
+	size_t n;
+
+	(void)state;
+	put_bytes("bool.bin", "\1\0\2", 3);
+	for (size_t i = 0; i < 2; i++) {
+		const char *from = arena_printf(&arena, TEST_SOURCE "/tests/fuzz/corpus/onnx/%s", corpus[i]);
+		assert_int_equal(file_read(&arena, from, 4096, &text, &n, NULL), STATUS_OK);
+		put_bytes("truths.onnx", text, n);
+		assert_int_equal(model_check_places(path("truths.onnx"), &e), STATUS_BAD_INPUT);
+		assert_non_null(strstr(e.text, "has a truth value that is neither 0 nor 1"));
+	}
+	put_bytes("bool.bin", "\1\0\1", 3);
+	assert_int_equal(model_check_places(path("truths.onnx"), NULL), STATUS_OK);
+}
+
 static const char *lacks_of(const char *bytes, size_t n, size_t *count)
 {
 	const char *const *names;
@@ -520,6 +541,7 @@ int main(void)
 		cmocka_unit_test(onnx),
 		cmocka_unit_test(outside),
 		cmocka_unit_test(nested),
+		cmocka_unit_test(truths),
 		cmocka_unit_test(groups),
 	};
 
