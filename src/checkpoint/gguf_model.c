@@ -202,12 +202,15 @@ static enum status put_factors(const struct model *m, json_t *rope, int64_t rota
 	return s;
 }
 
-static enum status put_yarn(const struct model *m, json_t *rope, struct error *err)
+// llama.cpp multiplies what follows from the factor by yarn_attn_factor, and transformers has the product in its place.
+static enum status put_yarn(const struct model *m, double factor, json_t *rope, struct error *err)
 {
 	static const struct {
 		const char *from, *config;
-	} keys[] = { { "rope.scaling.yarn_attn_factor", "attention_factor" }, { "rope.scaling.yarn_beta_fast", "beta_fast" },
-		{ "rope.scaling.yarn_beta_slow", "beta_slow" } };
+		bool is_attention;
+	} keys[] = { { "rope.scaling.yarn_attn_factor", "attention_factor", true },
+		{ "rope.scaling.yarn_beta_fast", "beta_fast", false }, { "rope.scaling.yarn_beta_slow", "beta_slow", false } };
+	const double by_factor = factor > 1 ? 1 + 0.1 * log(factor) : 1;
 	double v;
 	int64_t original = 0;
 	enum status s = own_number(m, "rope.scaling.yarn_ext_factor", 1, &v, err);
@@ -216,7 +219,7 @@ static enum status put_yarn(const struct model *m, json_t *rope, struct error *e
 		s = refuse(m, STATUS_UNSUPPORTED, err, "a yarn_ext_factor that is not 1 is not read yet", "");
 	for (size_t i = 0; i < sizeof keys / sizeof *keys && !s; i++)
 		if (!(s = own_number(m, keys[i].from, 0, &v, err)) && own_pair(m, keys[i].from))
-			json_object_set_new(rope, keys[i].config, json_real(v));
+			json_object_set_new(rope, keys[i].config, json_real(keys[i].is_attention ? v * by_factor : v));
 	if (!s)
 		s = own_count(m, "rope.scaling.original_context_length", 0, 1, &original, err);
 	if (!s)
@@ -251,7 +254,9 @@ static enum status read_rope(struct model *m, json_t *rope, struct error *err)
 		json_object_set_new(rope, "rope_type", json_string(type));
 		json_object_set_new(rope, "factor", json_real(factor));
 		if (text_is(type, "yarn"))
-			s = put_yarn(m, rope, err);
+			s = put_yarn(m, factor, rope, err);
+	} else if (text_is(type, "longrope") && factor != 1) {
+		s = refuse(m, STATUS_UNSUPPORTED, err, "a rope.scaling.factor of longrope is not read yet", "");
 	} else if (type && !text_is(type, "none") && !text_is(type, "longrope")) {
 		s = refuse(m, STATUS_UNSUPPORTED, err, "rotary scaling is not read yet: ", type);
 	}

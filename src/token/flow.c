@@ -188,7 +188,9 @@ void flow_each(struct flow *f, void (*step)(struct change *, void *), void *cont
 	swap_text(f);
 	for (size_t i = 0; i < f->count && f->failed.status == STATUS_OK; i++) {
 		struct piece *p = &f->pieces[i];
-		struct change c = { f, p, f->other + p->at, f->other_align + p->at, p->nbytes, 0, 0, p->nbytes };
+		const bool has_text = f->other != NULL; // none where all pieces are empty
+		struct change c = { f, p, has_text ? f->other + p->at : NULL, has_text ? f->other_align + p->at : NULL, p->nbytes,
+			0, 0, p->nbytes };
 		size_t begin = f->used;
 
 		if (p->is_token || !p->nbytes) {
