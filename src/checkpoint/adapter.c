@@ -564,12 +564,11 @@ static enum status merge(struct adapter *d, const char *module, const struct wei
 // as in peft, where they are one parameter; what modules_to_save replaces takes the embedding's place alone.
 static bool is_tied(const struct adapter *d, const struct weight *base)
 {
-	static const char *const tables[] = { "embed_tokens.weight", "wte.weight", "word_embeddings.weight", "embed_in.weight" };
 	static const char *const heads[] = { "lm_head.weight", "embed_out.weight" };
-	bool is_embedding = false;
+	static const char end[] = ".weight";
+	const size_t n = strlen(base->name) - (text_ends(base->name, end) ? strlen(end) : 0);
+	bool is_embedding = base->name[n] && computing_is_embedding(arena_strndup(&d->k.c->arena, base->name, n));
 
-	for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
-		is_embedding = is_embedding || text_ends(base->name, tables[i]);
 	for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
 		is_embedding = is_embedding && !checkpoint_find(d->k.c, heads[i]);
 	return is_embedding && !json_is_false(json_object_get(d->k.c->config, "tie_word_embeddings"));

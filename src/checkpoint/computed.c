@@ -229,6 +229,32 @@ enum status computing_groups(struct computing *k, const struct weight *w, int64_
 	return STATUS_OK;
 }
 
+enum status computing_check_converted(const struct computing *k, const struct weight *w, const char *stem, struct error *err)
+{
+	const json_t *item;
+	size_t i;
+
+	json_array_foreach(json_object_get(k->how, "modules_to_not_convert"), i, item)
+	{
+		const char *word = json_string_value(item);
+
+		if (word && (text_starts(stem, word) || text_ends(stem, word)))
+			return computing_refuse(
+				w, STATUS_UNSUPPORTED, err, "is quantised, and \"modules_to_not_convert\" names it");
+	}
+	return STATUS_OK;
+}
+
+bool computing_is_embedding(const char *module)
+{
+	static const char *const tables[] = { "embed_tokens", "wte", "word_embeddings", "embed_in" };
+	bool is = false;
+
+	for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+		is = is || text_ends(module, tables[i]);
+	return is;
+}
+
 // ---- what they leave ----------------------------------------------------------------------------------------------------
 
 enum status computing_add(struct computing *k, const char *name, int rank, const int64_t *dim, computed_read *read,

@@ -37,6 +37,10 @@ const char *computing_stem(struct computing *k, size_t i, const char *end);
 const struct weight *computing_find(const struct computing *k, const char *stem, const char *end);
 // BAD_INPUT: the configuration lists more than COMPUTING_MODULES_MOST modules.
 enum status computing_check_modules(const struct computing *k, size_t count, struct error *err);
+// UNSUPPORTED: "modules_to_not_convert" names the module of this quantised weight, which transformers then leaves as it is.
+enum status computing_check_converted(const struct computing *k, const struct weight *w, const char *stem, struct error *err);
+// Does a module of this name hold the table of the tokens' embeddings?
+bool computing_is_embedding(const char *module);
 void computing_take(struct computing *k, const struct weight *w); // it stands for no weight by itself; NULL: nothing
 // A weight that is computed; `codes` and `own` live as long as the checkpoint.
 enum status computing_add(struct computing *k, const char *name, int rank, const int64_t *dim, computed_read *read,

@@ -93,26 +93,17 @@ static enum status take_layer(
 // Of a layer that the configuration leaves out transformers has no quantised weight, nor any other of the file.
 static enum status check_converted(const struct computing *k, const struct weight *w, const char *stem, struct error *err)
 {
-	const json_t *left_out = json_object_get(k->how, "modules_to_not_convert"),
-		     *blocks = json_object_get(k->how, "modules_in_block_to_quantize"), *item, *block;
+	const json_t *blocks = json_object_get(k->how, "modules_in_block_to_quantize"), *item, *block;
 	bool named = !json_array_size(blocks);
 	size_t i, j;
 
-	json_array_foreach((json_t *)(uintptr_t)left_out, i, item)
-	{
-		const char *word = json_string_value(item);
-
-		if (word && (text_starts(stem, word) || text_ends(stem, word)))
-			return computing_refuse(
-				w, STATUS_UNSUPPORTED, err, "is quantised, and \"modules_to_not_convert\" names it");
-	}
 	json_array_foreach((json_t *)(uintptr_t)blocks, i, block) json_array_foreach(block, j, item)
 	{
 		const char *word = json_string_value(item);
 
 		named = named || (word && text_ends(stem, word));
 	}
-	return named ? STATUS_OK
+	return named ? computing_check_converted(k, w, stem, err)
 		     : computing_refuse(
 			       w, STATUS_UNSUPPORTED, err, "is quantised, and \"modules_in_block_to_quantize\" does not name it");
 }

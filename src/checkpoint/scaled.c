@@ -138,11 +138,18 @@ static enum status cast_of(struct computing *k, const struct weight *w, struct e
 // Weight w of f8, its scale called NAME_scale_inv, with blocks as the configuration has them.
 static enum status take_f8(struct computing *k, const struct weight *w, const int64_t block[2], struct error *err)
 {
+	static const char end[] = ".weight";
 	struct scaled *s = ARENA_NEW(&k->c->arena, struct scaled);
-	enum status st;
+	const char *stem = arena_strndup(&k->c->arena, w->name, strlen(w->name) - (text_ends(w->name, end) ? strlen(end) : 0));
+	enum status st = computing_check_converted(k, w, stem, err);
 
+	if (st)
+		return st;
 	s->codes = w;
 	s->scales = computing_find(k, w->name, "_scale_inv");
+	if (s->scales && computing_is_embedding(stem))
+		return computing_refuse(w, STATUS_UNSUPPORTED, err,
+			"is an embedding with a scale, and transformers scales matrices of linear layers");
 	if (!s->scales && !k->how)
 		return cast_of(k, w, err);
 	if (!s->scales)
@@ -183,6 +190,7 @@ enum status take_scaled(struct computing *k, struct error *err)
 		if (json_array_size(size) != 2 || block[0] < 1 || block[1] < 1 || block[0] > BLOCK_MOST || block[1] > BLOCK_MOST)
 			return error_set(err, STATUS_BAD_INPUT, "%s: \"weight_block_size\" is not two numbers", k->file);
 	}
+	s = computing_check_modules(k, json_array_size(json_object_get(k->how, "modules_to_not_convert")), err);
 	for (size_t i = 0; i < k->c->weight_count && !s; i++) {
 		const struct weight *w = &k->c->weights[i];
 
@@ -285,7 +293,8 @@ static enum status check_named(const struct computing *k, const struct weight *w
 	json_object_foreach((json_t *)(uintptr_t)groups, name, group)
 	{
 		targets = json_object_get(group, "targets");
-		named = named || !targets || names_module(targets, stem, true);
+		if (json_is_object(json_object_get(group, "weights"))) // else its activations alone are quantised
+			named = named || !targets || names_module(targets, stem, true);
 	}
 	if (!named)
 		return computing_refuse(w, STATUS_UNSUPPORTED, err, "is quantised, and no group's targets name it");

@@ -190,9 +190,11 @@ static void refused(void **state)
 			"does not name it" },
 		{ "awq", "\"bits\": 4", "\"bits\": 4, \"modules_to_not_convert\": [\"model.layers.0.mlp\"]",
 			"\"modules_to_not_convert\" names it" },
+		{ "fp8-blocks", "\"lm_head\"", "\"model.layers.0.self_attn.q_proj\"", "\"modules_to_not_convert\" names it" },
 		{ "ct-int4-group", "\"lm_head\"", "\"model.layers.0.self_attn.q_proj\"", "\"ignore\" names it" },
 		{ "ct-float-channel", "\"lm_head\"", "\"Linear\"", "\"ignore\" names it" },
 		{ "ct-float-channel", "\"Linear\"", "\"model.layers.0.self_attn.q_proj\"", "no group's targets name it" },
+		{ "ct-float-channel", "\"weights\": {", "\"weights\": null, \"further\": {", "no group's targets name it" },
 		{ "ct-float-channel", "\"weights\": {", "\"format\": \"dense\", \"weights\": {", "\"dense\" is not read yet" },
 	};
 
