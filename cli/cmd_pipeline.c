@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // assay pipeline: a question in, an answer out.
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cache.h"
+#include "base/claim.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -239,17 +242,20 @@ static enum status read_standard(struct text *out, struct error *err)
 	return n ? error_errno(err, "standard input") : STATUS_OK;
 }
 
-// "-" as an INPUT: what comes on standard input, as a file whose content says what it is. The caller removes *file.
+// "-" as an INPUT: what comes on standard input, as a file whose content says what it is, in the cache, which others do not read
+// and where it does not outlive this process. The caller removes *file.
 static enum status input_file(const char **file, struct arena *a, struct error *err)
 {
-	const char *tmp = getenv("TMPDIR");
-	char *name = arena_printf(a, "%s/assay-input-XXXXXX", tmp && *tmp ? tmp : "/tmp");
 	struct text data = { 0 };
-	int fd = *file ? -1 : mkstemp(name);
+	const char *folder;
 	enum status st;
 
 	if (*file)
 		return error_set(err, STATUS_BAD_INPUT, "standard input is one INPUT: '-' stands there twice");
+	if ((st = cache_part(&folder, a, "run", err)))
+		return st;
+	const char *name = arena_printf(a, "%s/%s-input", folder, claim_token());
+	int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return error_errno(err, "%s", name);
 	close(fd);

@@ -57,15 +57,18 @@ static void on_stop(int signal_number)
 
 void cli_catch_stop(void)
 {
-	struct sigaction action = { .sa_handler = on_stop };
+	struct sigaction action = { .sa_handler = on_stop }, before;
 	sigemptyset(&action.sa_mask);
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGHUP, NULL, &before);
+	if (before.sa_handler != SIG_IGN) // nohup
+		sigaction(SIGHUP, &action, NULL);
 }
 
 const char *cli_stop_name(void)
 {
-	return cli_stop == SIGTERM ? "SIGTERM" : "SIGINT";
+	return cli_stop == SIGTERM ? "SIGTERM" : cli_stop == SIGHUP ? "SIGHUP" : "SIGINT";
 }
 
 // ---- help --------------------------------------------------------------------------------------------------------

@@ -37,7 +37,8 @@
  * is given to assay points to must last until the call returns; what an event points to lasts for the event.
  * Threads: every function may be called from any thread, and several at once; but cells that are timed side by side disturb each
  * other. Events come from the thread that called. assay prints nothing, and installs one signal handler: SIGURG gets one that
- * does nothing, with which it wakes its own threads.
+ * does nothing, with which it wakes its own threads. A program that ignores SIGCHLD, or waits for all its children (waitpid(-1)),
+ * takes away how a cell's process ended: one that crashed has the verdict not_asked then.
  */
 #ifndef ASSAY_H
 #define ASSAY_H

@@ -55,13 +55,42 @@ static enum status partial_path(char out[PATH_MAX], const char *path, struct err
 	return n > 0 && n < PATH_MAX ? STATUS_OK : error_set(err, STATUS_BAD_INPUT, "%s: the path is too long", path);
 }
 
+// Not another user's, who could read and change what is written into it.
+static bool is_own(int fd)
+{
+	struct stat st;
+
+	return !fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_uid == geteuid() && st.st_nlink == 1;
+}
+
+// The name that a file under construction has: one that everybody knows, so that what a killed process left is written over, or,
+// where another user put something there, one that nobody knows.
+static enum status partial_hidden(char out[PATH_MAX], const char *path, struct error *err)
+{
+	char known[PATH_MAX];
+	enum status s = partial_path(known, path, err);
+
+	if (s)
+		return s;
+	int n = snprintf(out, PATH_MAX, "%s.%016llx", known, (unsigned long long)process_nonce());
+	return n > 0 && n < PATH_MAX ? STATUS_OK : error_set(err, STATUS_BAD_INPUT, "%s: the path is too long", path);
+}
+
 int partial_open(const char *path, struct error *err)
 {
 	char partial[PATH_MAX];
 	if (partial_path(partial, path, err))
 		return -1;
-	for (;;) {
-		int fd = open(partial, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+	for (bool hidden = false;;) {
+		int fd = open(partial, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | (hidden ? O_EXCL : 0), 0666);
+		if (!hidden && (fd < 0 || !is_own(fd))) {
+			if (fd >= 0)
+				close(fd);
+			hidden = true;
+			if (partial_hidden(partial, path, err))
+				return -1;
+			continue;
+		}
 		if (fd < 0) {
 			error_errno(err, "%s: cannot be written", path);
 			return -1;
@@ -86,10 +115,18 @@ int partial_open(const char *path, struct error *err)
 	}
 }
 
+// Which of the two names it has.
+static enum status partial_of(char out[PATH_MAX], int fd, const char *path, struct error *err)
+{
+	enum status s = partial_path(out, path, err);
+
+	return s || file_lies_at(fd, out) ? s : partial_hidden(out, path, err);
+}
+
 enum status partial_keep(int fd, const char *path, struct error *err)
 {
 	char partial[PATH_MAX];
-	enum status s = partial_path(partial, path, err);
+	enum status s = partial_of(partial, fd, path, err);
 	if (!s && rename(partial, path)) {
 		s = error_errno(err, "%s: cannot be replaced", path);
 		unlink(partial);
@@ -101,7 +138,7 @@ enum status partial_keep(int fd, const char *path, struct error *err)
 void partial_drop(int fd, const char *path)
 {
 	char partial[PATH_MAX];
-	if (!partial_path(partial, path, NULL))
+	if (!partial_of(partial, fd, path, NULL))
 		unlink(partial);
 	close(fd);
 }
@@ -195,7 +232,7 @@ static enum status copy_bytes(int in, int out, const char *from, const char *to,
 
 static enum status place_bytes(const char *from, const char *to, int ways, const char **how, struct error *err)
 {
-	struct stat st;
+	struct stat st, target;
 	int in = open(from, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (in < 0)
 		return error_errno(err, "%s", from);
@@ -218,6 +255,8 @@ static enum status place_bytes(const char *from, const char *to, int ways, const
 		s = error_errno(err, "%s: cannot share the blocks of %s", to, from);
 	else if (!cloned && !(s = space_check(to, (uint64_t)st.st_size, err)))
 		s = copy_bytes(in, out, from, to, (uint64_t)st.st_size, err);
+	if (!fstat(out, &target))
+		fchmod(out, target.st_mode & st.st_mode & 0777); // for nobody who may not read the source
 	close(in);
 	if (s) {
 		partial_drop(out, to);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which browsers there are and what each can do: asked once, by opening a page in it, and remembered under the browser's file,
-// size and time, the drivers that were named and the devices there are. CACHE/browser/KEY.json; a failure is remembered for ten
-// minutes.
+// size and time, the drivers that there are and were named, and the devices there are. CACHE/browser/KEY.json. A device that was
+// not found is remembered for ten minutes, and a failure for one: for the processes of the command that met it.
 #include "backend/browser.h"
 
 #include <glob.h>
@@ -23,8 +23,9 @@
 
 static const char unwanted[] = "ASSAY_BROWSER_PATH=none: browsers are not looked for";
 
-enum { FAILURE_S = 600, FACTS_S = 30 * 86400 };
+enum { FAILURE_S = 60, ABSENT_S = 600, FACTS_S = 30 * 86400 };
 #define PROBE_S 50.0
+static const char no_page[] = "did not open the page within"; // cause.c knows it
 
 // ---- where things lie ---------------------------------------------------------------------------------------------------
 
@@ -118,11 +119,41 @@ static const char *software_vulkan(struct arena *a, const struct found *all, siz
 
 // ---- the cache ----------------------------------------------------------------------------------------------------------
 
+// Of the environment what drivers, their loaders and a browser's look at the display read.
+static bool is_of_drivers(const char *variable)
+{
+	static const char *const begins[] = { "VK_", "MESA", "LIBGL", "GALLIUM", "EGL_", "DRI_", "LD_", "NV", "__GL", "__VK",
+		"__EGL", "__NV", "CUDA_", "HIP_", "ROCR_", "AMD_", "INTEL_", "ZINK_", "LP_", "DISPLAY=", "WAYLAND_", "XDG_",
+		"MOZ_", "CHROM" };
+	bool is = false;
+
+	for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
+		is = is || text_starts(variable, begins[i]);
+	return is;
+}
+
+// The names that fit, with what this process may do there, and for folders when something was last put in.
+static void add_files(struct hash *h, struct arena *a, const char *pattern)
+{
+	glob_t found;
+	struct stat st;
+
+	if (!glob(pattern, 0, NULL, &found))
+		for (size_t i = 0; i < found.gl_pathc; i++) {
+			const char *path = found.gl_pathv[i];
+			const bool is_folder = !stat(path, &st) && S_ISDIR(st.st_mode);
+			hash_add_text(h,
+				arena_printf(a, "%s %d %lld", path, access(path, R_OK | W_OK) == 0,
+					is_folder ? (long long)st.st_mtim.tv_sec : 0LL));
+		}
+	globfree(&found);
+}
+
 // NULL: there is no cache for it.
 static const char *cache_path(struct arena *a, const struct found *f)
 {
-	static const char *const variables[] = { "VK_ICD_FILENAMES", "VK_DRIVER_FILES", "LIBGL_ALWAYS_SOFTWARE",
-		"MESA_VK_DEVICE_SELECT" };
+	static const char *const files[] = { "/dev/dri/*", "/dev/nvidia*", "/dev/dxg", "/dev/kfd", "/usr/share/vulkan/*.d",
+		"/usr/local/share/vulkan/*.d", "/etc/vulkan/*.d", "/usr/share/glvnd/egl_vendor.d" };
 	const char *folder;
 	struct hash h;
 	char hex[65];
@@ -130,15 +161,32 @@ static const char *cache_path(struct arena *a, const struct found *f)
 	if (cache_part(&folder, a, "browser", NULL))
 		return NULL;
 	hash_init(&h);
-	hash_add_text(&h, "browser 1");
+	hash_add_text(&h, "browser 2");
 	hash_add_text(&h, f->browser.identity);
 	hash_add_text(&h, f->software_vulkan ? f->software_vulkan : "");
-	hash_add_text(&h, has_gpu() ? "gpu" : "no gpu");
 	hash_add_text(&h, geteuid() == 0 ? "super-user" : "");
-	for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
-		hash_add_text(&h, getenv(variables[i]) ? getenv(variables[i]) : "");
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+		add_files(&h, a, files[i]);
+	for (size_t i = 0; environ[i]; i++)
+		if (is_of_drivers(environ[i]))
+			hash_add_text(&h, environ[i]);
 	hash_hex(&h, hex);
 	return arena_printf(a, "%s/%s.json", folder, hex);
+}
+
+// What it has no word for it lacks whatever is installed; a device that it did not find may come.
+static bool lacks_device(const json_t *facts)
+{
+	const char *name;
+	json_t *part;
+
+	json_object_foreach((json_t *)(uintptr_t)facts, name, part)
+	{
+		const char *absent = json_string_value(json_object_get(part, "absent"));
+		if (absent && !strstr(absent, "is not there"))
+			return true;
+	}
+	return false;
 }
 
 static void drop_json(void *json)
@@ -162,8 +210,8 @@ static bool read_cache(struct arena *a, struct found *f)
 		return false;
 	facts = json_object_get(known, "facts");
 	failure = json_string_value(json_object_get(known, "failure"));
-	time_t age = time(NULL) - st.st_mtim.tv_sec;
-	bool good = age >= 0 && age < (failure ? FAILURE_S : FACTS_S) && (failure || json_is_object(facts));
+	const time_t age = time(NULL) - st.st_mtim.tv_sec, most = failure ? FAILURE_S : lacks_device(facts) ? ABSENT_S : FACTS_S;
+	bool good = (failure || json_is_object(facts)) && age >= 0 && age < most;
 	if (good && failure) {
 		f->failure = arena_strdup(a, failure);
 	} else if (good) {
@@ -174,14 +222,12 @@ static bool read_cache(struct arena *a, struct found *f)
 	return good;
 }
 
-// What a limit of this process was in the way of says nothing of the browser.
 static void write_cache(struct arena *a, const struct found *f)
 {
-	if (f->failure && cause_status(backend_browser.name, NULL, f->failure, STATUS_FAILED) == STATUS_NOT_ASKED)
+	if (!f->facts)
 		return;
 	const char *path = cache_path(a, f);
-	json_t *known = json_pack("{s:s, s:b, s:O?, s:s?}", "browser", f->browser.path, "software", (int)f->software, "facts",
-		f->facts, "failure", f->failure);
+	json_t *known = json_pack("{s:s, s:b, s:O}", "browser", f->browser.path, "software", (int)f->software, "facts", f->facts);
 	char *text = known ? json_dumps(known, JSON_INDENT(1)) : NULL;
 
 	if (text && path)
@@ -281,8 +327,7 @@ static enum status ask_together(struct arena *a, struct probing *all, size_t cou
 		struct error how = { 0 };
 
 		if (all[i].waits && !launch_alive(&all[i].launch, &how))
-			error_set(&how, STATUS_TIMEOUT, "%s did not open the page within %g s", all[i].found->browser.path,
-				PROBE_S);
+			error_set(&how, STATUS_TIMEOUT, "%s %s %g s", all[i].found->browser.path, no_page, PROBE_S);
 		if (all[i].waits)
 			all[i].found->failure = failure_of(a, &all[i].found->browser, how.text);
 	}

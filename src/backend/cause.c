@@ -65,6 +65,12 @@ static const struct signature table[] = {
 	{ "openvino", NULL, "can't protect", STATUS_NOT_ASKED, 0, "memory that was written may not be made executable here",
 		MAY_COMPILE },
 	{ NULL, NULL, "may not be made executable here, and", STATUS_NOT_ASKED, 0, NULL, MAY_COMPILE },
+	// browser_devices.c; of Chromium
+	{ NULL, NULL, "did not open the page within [0-9.]+ s", STATUS_NOT_ASKED, 0, NULL,
+		"is the machine busy, or its processor or memory limited (a control group)? ask again" },
+	{ NULL, NULL, "No usable sandbox!", STATUS_NOT_ASKED, 0,
+		"Chromium may make no sandbox here: this process may make no user namespace",
+		"allow user namespaces (kernel.unprivileged_userns_clone, AppArmor, the container's seccomp profile)" },
 	// launch.c, of a browser
 	{ NULL, NULL,
 		"here, and [^ ]+ (needs|may need) ([0-9]+|more): raise the |the loopback interface is down, "

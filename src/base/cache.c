@@ -13,6 +13,7 @@
 
 #include "base/file.h"
 #include "base/owned.h"
+#include "base/visible.h"
 
 static const struct owned_words words = { "the cache is not used", "ASSAY_CACHE" };
 static const char elsewhere[] = "the cache (ASSAY_CACHE names another)";
@@ -46,13 +47,23 @@ char *cache_dir(struct arena *a)
 			     : arena_printf(a, "/var/tmp/assay-%ju", (uintmax_t)geteuid());
 }
 
+// Processes tell each other paths in JSON, which is UTF-8.
+static enum status look(const char *cache, bool *absent, struct error *err)
+{
+	*absent = false;
+	return visible_not_utf8(cache, strlen(cache)) != strlen(cache)
+		? error_set(err, STATUS_FAILED, "%s: its path, %s, is no UTF-8; name another folder in %s", words.unused, cache,
+			  words.variable)
+		: owned_look(cache, &words, absent, err);
+}
+
 enum status cache_check(struct error *err)
 {
 	struct arena a = { 0 };
 	const char *cache = cache_dir(&a);
 	struct stat st;
 	bool absent;
-	enum status s = owned_look(cache, &words, &absent, err);
+	enum status s = look(cache, &absent, err);
 
 	for (size_t i = 0; i < sizeof parts / sizeof *parts && !s && !absent; i++) {
 		const char *path = arena_printf(&a, "%s/%s", cache, parts[i]);
@@ -86,12 +97,12 @@ enum status cache_part(const char **out, struct arena *a, const char *part, stru
 	const char *cache = cache_dir(a), *path = arena_printf(a, "%s/%s", cache, part);
 	struct stat st;
 	bool absent;
-	enum status s = owned_look(cache, &words, &absent, err);
+	enum status s = look(cache, &absent, err);
 
 	if (!s && !is_part(part))
 		s = error_set(err, STATUS_FAILED, "no part of the cache is called %s", part);
 	if (!s && absent)
-		s = file_mkdirs_private(cache, err) ? error_prefix(err, elsewhere) : owned_look(cache, &words, &absent, err);
+		s = file_mkdirs_private(cache, err) ? error_prefix(err, elsewhere) : look(cache, &absent, err);
 	// A file system that is only readable says so before it says that the folder is there.
 	if (!s && lstat(path, &st) && mkdir(path, 0700) && errno != EEXIST)
 		s = error_errno(err, "%s: %s: the folder cannot be made", elsewhere, path);
@@ -108,7 +119,7 @@ const char *cache_find(struct arena *a, const char *part)
 	struct stat st;
 	bool absent;
 
-	return is_part(part) && !owned_look(cache, &words, &absent, NULL) && !absent && !lstat(path, &st) &&
+	return is_part(part) && !look(cache, &absent, NULL) && !absent && !lstat(path, &st) &&
 			!owned_folder(path, &st, &words, NULL)
 		? path
 		: NULL;

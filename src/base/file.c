@@ -216,7 +216,7 @@ static enum status write_all(int fd, const char *path, const void *data, size_t 
 	return STATUS_OK;
 }
 
-// A new file beside `path`, whose name nobody knows before.
+// A new file beside `path`, whose name nobody knows before. It may be read by who might read what it takes the place of.
 static enum status open_beside(const char *path, char temporary[PATH_MAX], int *fd, struct error *err)
 {
 	static atomic_uint serial;
@@ -224,7 +224,10 @@ static enum status open_beside(const char *path, char temporary[PATH_MAX], int *
 		atomic_fetch_add(&serial, 1));
 	if (n < 0 || n >= PATH_MAX)
 		return error_set(err, STATUS_BAD_INPUT, "%s: the path is too long", path);
-	*fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+	struct stat st;
+	const bool replaces = !lstat(path, &st) && S_ISREG(st.st_mode) && st.st_uid == geteuid();
+
+	*fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, replaces ? st.st_mode & 0777 : 0666);
 	return *fd < 0 ? error_errno(err, "%s: cannot be written", path) : STATUS_OK;
 }
 

@@ -810,16 +810,18 @@ enum status inputs_take(struct arena *a, const struct tensor_type *type, const s
 	memcpy(out->dim, w->dim, sizeof out->dim);
 	if (!(out->data = arena_try(a, out->nbytes)))
 		return no_memory(out, err);
-	if (type->dtype == w->dtype) {
+	if (type->dtype == w->dtype)
 		memcpy(out->data, w->data, out->nbytes);
-		return STATUS_OK;
-	}
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < count && type->dtype != w->dtype; i++) {
 		if (inputs_is_float(type->dtype))
 			store_float(type->dtype, out->data, i, (float)read_number(w, i));
 		else
 			store_integer(type->dtype, out->data, i, (int64_t)read_number(w, i));
 	}
+	for (size_t i = 0; i < count && type->dtype == DTYPE_BOOL; i++) // engines make different things of others
+		if (((const uint8_t *)out->data)[i] > 1)
+			return error_set(
+				err, STATUS_BAD_INPUT, "%s: %s has a truth value that is neither 0 nor 1", path, w->name);
 	return STATUS_OK;
 }
 

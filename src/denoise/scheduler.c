@@ -190,6 +190,8 @@ static bool respace(struct scheduler *s, struct reader *r, double most, double l
 	bool karras = yes(r, "use_karras_sigmas", false), exponential = yes(r, "use_exponential_sigmas", false);
 
 	most = real(r, "sigma_max", most), least = real(r, "sigma_min", least);
+	if (karras && exponential)
+		fail(r, STATUS_BAD_INPUT, "use_exponential_sigmas", "beside use_karras_sigmas, of which there may be one");
 	if (!karras && !exponential)
 		return false;
 	for (size_t i = 0; i < s->asked; i++) {
@@ -341,8 +343,11 @@ static void read_kind(struct scheduler *s, struct reader *r)
 	s->time_scale = real(r, "timestep_scaling", 10);
 	s->stochastic = yes(r, "stochastic_sampling", false);
 	s->large_variance = text_is(variance, "fixed_large");
-	if (s->kind->step == step_ddpm && variance && !s->large_variance && !text_is(variance, "fixed_small") &&
-		!text_is(variance, "fixed_small_log"))
+	// A model that learned it has twice the channels.
+	const bool is_fixed =
+		!variance || s->large_variance || text_is(variance, "fixed_small") || text_is(variance, "fixed_small_log");
+	if ((s->kind->step == step_ddpm && !is_fixed) ||
+		(s->kind->step == step_dpm_solver && variance && text_starts(variance, "learned")))
 		fail(r, STATUS_UNSUPPORTED, "variance_type", "is not supported yet");
 	if (s->kind->step == step_pndm && !yes(r, "skip_prk_steps", false))
 		fail(r, STATUS_UNSUPPORTED, "skip_prk_steps", "false is not supported yet");

@@ -18,6 +18,7 @@
 #include "base/digest.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/process.h"
 #include "base/text.h"
 #include "hub/fetch_inside.h"
 
@@ -69,13 +70,24 @@ static const char *likely_etag(const struct fetch_file *file)
 	return file->etag ? file->etag : file->sha256 ? file->sha256 : file->git;
 }
 
+// Where a blob is written: what an earlier try left is gone on with, and not what another user put there, who could change it.
+static const char *partial_path(const struct fetch *f, const char *etag)
+{
+	const char *path = blob_path(f, etag, ".incomplete");
+	struct stat st;
+
+	return lstat(path, &st) || st.st_uid == geteuid() ? path
+							  : arena_printf(f->inside->arena, "%s.%016llx.incomplete",
+								    blob_path(f, etag, ""), (unsigned long long)process_nonce());
+}
+
 void fetch_file_look(const struct fetch *f, struct fetch_file *file)
 {
 	const char *etag = likely_etag(file);
 	file->here = is_whole(arena_printf(f->inside->arena, "%s/%s", f->folder, file->name), file->size);
 	if (file->here || !etag)
 		return;
-	int64_t there = size_at(blob_path(f, etag, ".incomplete"));
+	int64_t there = size_at(partial_path(f, etag));
 	file->partial = there > 0 && (file->size < 0 || there <= file->size) ? (uint64_t)there : 0;
 	if (is_whole(blob_path(f, etag, ""), file->size) && file->size >= 0)
 		file->partial = (uint64_t)file->size; // only its link is missing
@@ -457,7 +469,7 @@ static int open_partial(const char *path)
 	int fd = open(path, HOW, 0666);
 	struct stat st;
 
-	if (fd < 0 || (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 1))
+	if (fd < 0 || (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 1 && st.st_uid == geteuid()))
 		return fd;
 	close(fd);
 	return unlink(path) == 0 ? open(path, HOW | O_EXCL, 0666) : -1;
@@ -537,7 +549,7 @@ enum status fetch_file_bring(struct fetch *f, size_t i, struct error *err)
 		return s;
 	if (!file->etag && (s = fetch_file_head(f, file, err)))
 		return s;
-	const char *blob = blob_path(f, file->etag, ""), *partial = blob_path(f, file->etag, ".incomplete");
+	const char *blob = blob_path(f, file->etag, ""), *partial = partial_path(f, file->etag);
 	if ((s = fetch_folder(f, arena_printf(f->inside->arena, "%s/blobs", f->inside->repository), err)) ||
 		(s = lock(f, file, &locked, err)))
 		return s;

@@ -431,11 +431,12 @@ static void finish(struct runner *r, int64_t oom_kills)
 		take_output(r);
 	r->report->code = info.si_status;
 	if (!r->killed) {
-		r->report->end = info.si_code == CLD_EXITED ? CHILD_EXITED : CHILD_SIGNALLED;
+		r->report->is_lost = info.si_pid != r->pid;
+		r->report->end = info.si_code == CLD_EXITED || r->report->is_lost ? CHILD_EXITED : CHILD_SIGNALLED;
 		// The kernel may take one that the child has started, a browser or an engine's, and the child goes on.
-		if (oom || (info.si_code != CLD_EXITED && info.si_status == SIGKILL && memory_oom_kills() > oom_kills))
+		if (oom || (r->report->end == CHILD_SIGNALLED && info.si_status == SIGKILL && memory_oom_kills() > oom_kills))
 			r->report->end = CHILD_OOM;
-		r->report->other_killed = oom && info.si_code == CLD_EXITED;
+		r->report->other_killed = oom && info.si_code == CLD_EXITED; // false where it is not known
 		r->report->limit_killed = oom;
 	}
 	if (r->output.length > OUTPUT_KEPT)

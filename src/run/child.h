@@ -54,6 +54,7 @@ enum child_watch { CHILD_QUIET, CHILD_WATCH, CHILD_SAMPLE, CHILD_REFUSE, CHILD_Y
 struct child_report {
 	enum child_end end;
 	int code;           // exit code or signal
+	bool is_lost;       // how it ended is not known: the program around this one has waited for its end (SIGCHLD, waitpid)
 	bool stopped;       // CHILD_TIMEOUT, CHILD_SILENT: a process of its own stood still then, by a signal
 	struct text output; // end of standard output and error together, valid UTF-8
 	// Of all its processes, private and shared, over the sampled phases; NaN when there was no sample.

@@ -415,6 +415,12 @@ static enum verdict end_of(const struct heard *h, const struct child_report *r, 
 			words);
 		return VERDICT_NO_MEMORY;
 	}
+	if (!h->done && r->is_lost) {
+		*cause = arena_printf(a,
+			"%s: how its process ended is not known: the program that uses assay waits for all children%s", h->phase,
+			words);
+		return VERDICT_NOT_ASKED;
+	}
 	if (!h->done) {
 		*cause = arena_printf(a, "%s: the process ended with exit code %d %s%s%s", h->phase, r->code,
 			h->loading ? "while it loaded " : "before it was done", h->loading ? h->loading : "", words);

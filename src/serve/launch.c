@@ -251,7 +251,8 @@ static enum status add_start(struct command *c, const char *profile, const char 
 static char **make_environment(struct arena *a, const struct browser *b, const char *profile, const struct launch_how *how)
 {
 	static const char *const replaced[] = { "HOME=", "XDG_CONFIG_HOME=", "XDG_CACHE_HOME=", "XDG_DATA_HOME=", "TMPDIR=",
-		"MOZ_HEADLESS=", "MOZ_CRASHREPORTER_DISABLE=", "LD_PRELOAD=", "ASAN_OPTIONS=" };
+		"MOZ_HEADLESS=", "MOZ_CRASHREPORTER_DISABLE=", "LD_PRELOAD=", "ASAN_OPTIONS=", "DBUS_SESSION_BUS_ADDRESS=",
+		"XDG_RUNTIME_DIR=" };
 	size_t n = 0, count = 0;
 	char **out;
 
@@ -270,6 +271,8 @@ static char **make_environment(struct arena *a, const struct browser *b, const c
 	out[count++] = arena_printf(a, "HOME=%s", profile);
 	if (strlen(profile) < 60) // the name of a socket in it has room for 108 bytes
 		out[count++] = arena_printf(a, "TMPDIR=%s", profile);
+	// A bus starts services for who asks, which would outlive it.
+	out[count++] = "DBUS_SESSION_BUS_ADDRESS=disabled:";
 	out[count++] = "MOZ_HEADLESS=1";
 	out[count++] = "MOZ_CRASHREPORTER_DISABLE=1";
 	if (how->software_vulkan)
@@ -288,7 +291,7 @@ static char **make_environment(struct arena *a, const struct browser *b, const c
 
 // With less a browser dies, or waits without a word, and the model would be blamed. Measured with a model of one node on
 // WebAssembly and WebGPU, right | not right. Chromium 147: stack 256 | 192 KiB, files 160 | 140, a file 2500 | 2000 KiB,
-// addresses 124 | 95 GiB, data 586 | 488 MiB, disk 6 | 3 MB where two are asked at once. Firefox ESR: files 120 | 110,
+// addresses 124 | 95 GiB, data (the 156) 4292 | 2861 MiB, disk 6 | 3 MB where two are asked at once. Firefox ESR: files 120 | 110,
 // addresses 19 | 15 GiB, data 586 | 488 MiB, disk 14 | 12 MB. A file, with a small BERT: Chromium 156 on WebGPU 5000 | 4000 KiB,
 // the 147 with WebNN 16384 | 16000 (memory that its processes share, and which WebNN's dies of without a word), Firefox 153
 // 14000 | 12000; the bound has a margin.
@@ -296,7 +299,7 @@ enum { BROWSER_FILE = 32 << 20, BROWSER_CPU_S = 60 }; // of the model above; its
 static const struct process_limit chromium_needs[] = {
 	{ RLIMIT_STACK, 256ULL << 10, false }, { RLIMIT_NOFILE, 160, true }, { RLIMIT_FSIZE, BROWSER_FILE, false },
 	{ RLIMIT_AS, 128ULL << 30, false }, { RLIMIT_CPU, BROWSER_CPU_S, false },
-	{ RLIMIT_DATA, 576ULL << 20, true }, // the soft one is assay's own while it reads a database
+	{ RLIMIT_DATA, 4608ULL << 20, true }, // the soft one is assay's own while it reads a database
 };
 static const struct process_limit firefox_needs[] = {
 	{ RLIMIT_NOFILE, 128, true },

@@ -118,14 +118,17 @@ static bool add_blocks(struct text *out, const struct table *t, int file, uint64
 	return can_read && out->length < JOURNAL_MOST;
 }
 
-static enum status write_journal(const char *path, const struct text *contents, struct error *err)
+// For nobody who may not read the database, parts of which it has.
+static enum status write_journal(const char *database, const char *path, const struct text *contents, struct error *err)
 {
 	struct head h = { .hash = fnv1a64(text_get(contents), contents->length) };
+	struct stat st;
+	const mode_t mode = stat(database, &st) == 0 ? st.st_mode & 0777 : 0600;
 
 	if (is_others(path))
 		return error_set(err, STATUS_FAILED, "%s is no journal", path);
 	unlink(path);
-	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
 	int failure = fd < 0 ? errno : 0;
 	memcpy(h.magic, magic, sizeof h.magic);
 	if (failure == 0)
@@ -160,7 +163,7 @@ enum status journal_begin(struct db *d, const char *database, int *file, struct 
 		const size_t active = can_read ? active_at(pages) : 0;
 		text_add_bytes(&contents, pages, sizeof pages);
 		if (active > 0 && add_blocks(&contents, &t, *file, block_nbytes_of(pages + active)))
-			status = write_journal(arena_printf(&a, "%s" JOURNAL, database), &contents, err);
+			status = write_journal(database, arena_printf(&a, "%s" JOURNAL, database), &contents, err);
 		else
 			status = error_set(err, STATUS_FAILED, "%s cannot be read", database);
 	}

@@ -401,6 +401,26 @@ static void exit_codes_and_signals(void **state)
 	child_report_done(&r);
 }
 
+// A program that waits for all its children takes the end of one away.
+static void an_end_that_is_taken_away_is_not_known(void **state)
+{
+	static const char *const what[] = { "exit", "crash" };
+	struct child_limits none = { 0 };
+	struct lines lines = { .answer = CHILD_WATCH };
+
+	(void)state;
+	signal(SIGCHLD, SIG_IGN);
+	for (size_t i = 0; i < 2; i++) {
+		struct child_report r = run(what[i], "", &none, &lines);
+		assert_true(r.end == CHILD_EXITED && r.is_lost);
+		child_report_done(&r);
+	}
+	signal(SIGCHLD, SIG_DFL);
+	struct child_report r = run("exit", "", &none, &lines);
+	assert_false(r.is_lost);
+	child_report_done(&r);
+}
+
 static void a_hanging_child_is_ended(void **state)
 {
 	struct child_limits time = { .timeout_s = 0.3 }, silence = { .silence_s = 0.3 };
@@ -734,6 +754,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(no_core_file_and_the_hard_limit_stays),
 		cmocka_unit_test(a_large_request_comes_back),
 		cmocka_unit_test(exit_codes_and_signals),
+		cmocka_unit_test(an_end_that_is_taken_away_is_not_known),
 		cmocka_unit_test(a_hanging_child_is_ended),
 		cmocka_unit_test(a_stopped_child_is_told_from_one_that_hangs),
 		cmocka_unit_test(a_stop_ends_it),
