@@ -812,12 +812,11 @@ enum status inputs_take(struct arena *a, const struct tensor_type *type, const s
 		return no_memory(out, err);
 	if (type->dtype == w->dtype)
 		memcpy(out->data, w->data, out->nbytes);
-	for (size_t i = 0; i < count && type->dtype != w->dtype; i++) {
+	for (size_t i = 0; i < count && type->dtype != w->dtype; i++)
 		if (inputs_is_float(type->dtype))
 			store_float(type->dtype, out->data, i, (float)read_number(w, i));
 		else
 			store_integer(type->dtype, out->data, i, (int64_t)read_number(w, i));
-	}
 	for (size_t i = 0; i < count && type->dtype == DTYPE_BOOL; i++) // engines make different things of others
 		if (((const uint8_t *)out->data)[i] > 1)
 			return error_set(
@@ -825,8 +824,7 @@ enum status inputs_take(struct arena *a, const struct tensor_type *type, const s
 	return STATUS_OK;
 }
 
-// A tensor of any size may hold nothing, when one of its dimensions is 0: a mask of the others would take what no file had to
-// hold.
+// A tensor of any size may hold nothing, when a dimension is 0: a mask of the others would take what no file had to hold.
 static enum status check_filled(const struct weight *w, const char *path, struct error *err)
 {
 	char text[128];

@@ -131,6 +131,30 @@ static bool samples_said(const struct chunked *c, const uint8_t *data, size_t nb
 	return false;
 }
 
+// The bytes that an MP3 says it has up to the end of its last frame: in its first, by encoders that can go back to write it
+// ("Xing", "Info"). Those that count a little otherwise are given a frame.
+static bool mp3_said(const uint8_t *data, size_t nbytes, uint64_t *said)
+{
+	enum { ID3 = 10, FIRST_MOST = 40, HAS_FRAMES = 1, HAS_BYTES = 2, FRAME = 2048 };
+	size_t at = 0;
+
+	if (begins(data, nbytes, 0, "ID3") && nbytes >= ID3)
+		at = ID3 +
+			((size_t)(data[6] & 127) << 21 | (size_t)(data[7] & 127) << 14 | (size_t)(data[8] & 127) << 7 |
+				(data[9] & 127));
+	if (at >= nbytes || nbytes - at < 64 || data[at] != 0xff || (data[at + 1] & 0xe0) != 0xe0)
+		return false;
+	for (size_t i = at + 4; i < at + FIRST_MOST; i++) {
+		if (!begins(data, nbytes, i, "Xing") && !begins(data, nbytes, i, "Info"))
+			continue;
+		const uint64_t flags = number(data + i + 4, 4, true);
+		const uint64_t length = flags & HAS_BYTES ? number(data + i + (flags & HAS_FRAMES ? 12 : 8), 4, true) : 0;
+		*said = length > FRAME ? at + length - FRAME : 0;
+		return true;
+	}
+	return false;
+}
+
 // A file whose samples do not all lie in it, as a broken download leaves it; libsndfile would take those that do.
 static enum status check_samples(const char *name, const uint8_t *data, size_t nbytes, struct error *err)
 {
@@ -146,9 +170,24 @@ static enum status check_samples(const char *name, const uint8_t *data, size_t n
 		said = length == UINT32_MAX ? 0 : length;
 		there = at < nbytes ? nbytes - at : 0;
 	}
+	if (mp3_said(data, nbytes, &said))
+		there = nbytes;
 	return said <= there ? STATUS_OK
 			     : error_set(err, STATUS_BAD_INPUT, "%s: says that it has %llu bytes of samples, and has %llu", name,
 				       (unsigned long long)said, (unsigned long long)there);
+}
+
+// Of the other kinds that libsndfile reads a file that is cut off cannot be told from a whole one.
+static enum status check_kind(const SF_INFO *info, const char *path, struct error *err)
+{
+	static const int kinds[] = { SF_FORMAT_WAV, SF_FORMAT_WAVEX, SF_FORMAT_RF64, SF_FORMAT_W64, SF_FORMAT_AIFF, SF_FORMAT_AU,
+		SF_FORMAT_CAF, SF_FORMAT_FLAC, SF_FORMAT_OGG, SF_FORMAT_MPEG, SF_FORMAT_HTK };
+
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+		if ((info->format & SF_FORMAT_TYPEMASK) == kinds[i])
+			return STATUS_OK;
+	return error_set(
+		err, STATUS_BAD_INPUT, "%s: sounds are read from WAV, FLAC, Ogg, MP3, AIFF, AU, CAF and HTK files", path);
 }
 
 static enum status too_long(const char *path, struct error *err)
@@ -301,7 +340,8 @@ static enum status decode(
 	d->rate = info.samplerate;
 	d->longest = wanted->rate > d->rate ? (size_t)((double)SOUND_MOST / wanted->rate * d->rate) : SOUND_MOST;
 	d->most = (size_t)bytes->size > SOUND_MOST / DENSITY_MOST ? SOUND_MOST : BLOCK + (size_t)bytes->size * DENSITY_MOST;
-	s = check_info(&info, d, name, err);
+	s = check_kind(&info, name, err);
+	s = s ? s : check_info(&info, d, name, err);
 	if (!s && must_count(bytes, &info)) {
 		s = count(l, file, &info, name, d, err);
 		s = s ? s : reopen(l, &file, &info, &io, bytes, name, d, err);

@@ -291,7 +291,7 @@ static char **make_environment(struct arena *a, const struct browser *b, const c
 
 // With less a browser dies, or waits without a word, and the model would be blamed. Measured with a model of one node on
 // WebAssembly and WebGPU, right | not right. Chromium 147: stack 256 | 192 KiB, files 160 | 140, a file 2500 | 2000 KiB,
-// addresses 124 | 95 GiB, data (the 156) 4292 | 2861 MiB, disk 6 | 3 MB where two are asked at once. Firefox ESR: files 120 | 110,
+// addresses 124 | 95 GiB, data (156) 4292 | 2861 MiB, disk 6 | 3 MB where two are asked at once. Firefox ESR: files 120 | 110,
 // addresses 19 | 15 GiB, data 586 | 488 MiB, disk 14 | 12 MB. A file, with a small BERT: Chromium 156 on WebGPU 5000 | 4000 KiB,
 // the 147 with WebNN 16384 | 16000 (memory that its processes share, and which WebNN's dies of without a word), Firefox 153
 // 14000 | 12000; the bound has a margin.
