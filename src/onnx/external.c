@@ -275,12 +275,17 @@ static void add_truths(struct found *f, const struct said *x, struct wire tensor
 	}
 	if (!at.location || f->lacks)
 		return;
-	if (!f->truths)
-		f->truths = ARENA_ARRAY(f->arena, TRUTHS_MOST, struct onnx_truths);
-	if (f->truths_count == TRUTHS_MOST)
+	if (f->truths_count == TRUTHS_MOST) {
 		f->lacks = "has more than 4096 tensors of truth values in other files";
-	else
-		f->truths[f->truths_count++] = at;
+		return;
+	}
+	if ((f->truths_count & (f->truths_count - 1)) == 0) { // room for twice as many
+		struct onnx_truths *more = ARENA_ARRAY(f->arena, f->truths_count ? 2 * f->truths_count : 1, struct onnx_truths);
+		for (size_t i = 0; i < f->truths_count; i++)
+			more[i] = f->truths[i];
+		f->truths = more;
+	}
+	f->truths[f->truths_count++] = at;
 }
 
 static const char no_truth[] = "has a truth value that is neither 0 nor 1, of which engines make different things";

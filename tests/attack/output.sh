@@ -59,7 +59,19 @@ if can_be 65534; then
 	become 65534 ln -s "$work/mine/victim" shared/tmp_rows.csv
 	code 0 "$ASSAY" export -o shared/rows.csv result --db rows.duckdb
 	[ -e mine/victim ] && fail "an export was written to where another user's link leads"
+	# Weights went into the file that lay under the name of those under construction, and stayed another user's.
+	become 65534 sh -c 'umask 0; echo >shared/.model.safetensors.partial'
+	code 0 "$ASSAY" synth "$SOURCE/tests/conform/cases/bert" -o shared
+	[ -O shared/model.safetensors ] || fail "the weights belong to another user"
 fi
+# What takes the place of a private file, or is a copy of one, is private.
+umask 022
+code 0 "$ASSAY" synth "$SOURCE/tests/conform/cases/bert" -o private
+chmod 0600 private/model.safetensors
+code 0 "$ASSAY" build private -o built
+: >private.md && chmod 0600 private.md
+code 0 "$ASSAY" report --db rows.duckdb -o private.md
+[ "$(stat -c %a built/model.safetensors private.md | tr '\n' ' ')" = '600 600 ' ] || fail "private files became readable by others"
 
 # A report in the place of the database that it is made of was written, and the rows were gone.
 for name in rows.duckdb ./rows.duckdb; do

@@ -90,6 +90,7 @@ static void weigh(const uint8_t *data, size_t size)
 	struct error e = { 0 };
 	struct outline_weights w;
 	const char *const *places;
+	const struct onnx_truths *truths;
 	size_t count;
 
 	fuzz_memory_begin();
@@ -105,6 +106,11 @@ static void weigh(const uint8_t *data, size_t size)
 	for (size_t i = 1; i < count; i++)
 		if (strcmp(places[i - 1], places[i]) >= 0)
 			abort();
+	fuzz_memory_begin();
+	onnx_external_truths(data, size, &a, &truths, &count);
+	fuzz_memory_end(size, FIXED, EACH);
+	for (size_t i = 0; i < count; i++)
+		fuzz_touch(truths[i].location, strlen(truths[i].location));
 	arena_done(&a);
 }
 

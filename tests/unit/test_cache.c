@@ -2,6 +2,7 @@
 // Tier: fast
 // The cache is used where nobody but this user and root could have put something there, and nowhere else. tests/attack/cache.sh
 // asks the program the same.
+#include <errno.h>
 #include <fcntl.h>
 #include <pwd.h>
 #include <setjmp.h>
@@ -15,6 +16,7 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -114,6 +116,13 @@ static void made(void **state)
 	}
 }
 
+static void no_utf8(void **state)
+{
+	(void)state;
+	use_cache("caf\xe9");
+	assert_non_null(strstr(refusal("run"), "is no UTF-8; name another folder"));
+}
+
 static void modes(void **state)
 {
 	static const mode_t good[] = { 0700, 0755, 0711, 0750 }, bad[] = { 0777, 0775, 0757, 0702, 0720, 01777 };
@@ -176,6 +185,33 @@ static void links(void **state)
 	assert_non_null(strstr(refusal("run"), "is not a folder"));
 	use_cache("file/cache");
 	assert_non_null(strstr(refusal("run"), path("file")));
+}
+
+// POSIX's list in the kernel's form: a version, then a tag, rights and an id for each. Of the group's bits it is the mask.
+static void listed(void **state)
+{
+	enum { VERSION = 2, OWNER = 1, USER = 2, GROUP = 4, MASK = 16, OTHER = 32, ANOTHER = 54321 };
+	struct {
+		uint32_t version;
+		struct {
+			uint16_t tag, rights;
+			uint32_t id;
+		} entry[5];
+	} list = { VERSION,
+		{ { OWNER, 7, UINT32_MAX }, { USER, 7, ANOTHER }, { GROUP, 5, UINT32_MAX }, { MASK, 7, UINT32_MAX },
+			{ OTHER, 5, UINT32_MAX } } };
+
+	(void)state;
+	make("shared", 0755);
+	make("shared/mine", 0700);
+	use_cache("shared/mine/cache");
+	assert_string_equal(refusal("run"), "");
+	if (setxattr(path("shared"), "system.posix_acl_access", &list, sizeof list, 0))
+		SKIP_PART("no access control list can be given to a folder here: %s", strerror(errno));
+	assert_non_null(strstr(refusal("run"), "others of its access control list may write into "));
+	list.entry[3].rights = 5;
+	assert_int_equal(setxattr(path("shared"), "system.posix_acl_access", &list, sizeof list, 0), 0);
+	assert_string_equal(refusal("run"), "");
 }
 
 static void above(void **state)
@@ -438,9 +474,11 @@ int main(void)
 		cmocka_unit_test(places),
 		cmocka_unit_test(files_of_a_group),
 		cmocka_unit_test(made),
+		cmocka_unit_test(no_utf8),
 		cmocka_unit_test(modes),
 		cmocka_unit_test(links),
 		cmocka_unit_test(above),
+		cmocka_unit_test(listed),
 		cmocka_unit_test(owners),
 		cmocka_unit_test(left_alone),
 		cmocka_unit_test(claims_told),

@@ -44,6 +44,11 @@ static const struct {
 		"no browser chromium with wasm: memory that was written may not be made executable here, and chromium may need "
 		"that",
 		STATUS_NOT_ASKED, 0, NULL },
+	{ NULL, NULL, "no browser firefox with wasm: /x/firefox: /x/firefox did not open the page within 50 s", STATUS_NOT_ASKED,
+		0, NULL },
+	{ NULL, NULL,
+		"no browser chromium with wasm: /x/chromium: /x/chromium died of signal 6: FATAL: No usable sandbox! Update",
+		STATUS_NOT_ASKED, 0, "may make no user namespace" },
 	{ NULL, NULL, "/x/chromium died of signal 9, Killed; somebody, or the kernel for want of memory, ended it",
 		STATUS_NOT_ASKED, 0, NULL },
 	{ NULL, NULL, "/x/chromium: the cache (ASSAY_CACHE names another): /x/c: the folder cannot be made: Permission denied",
