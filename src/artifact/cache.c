@@ -215,18 +215,19 @@ static const json_t *made_entry(json_t **made, const struct entry *e)
 	return NULL;
 }
 
-// A hard link that is the last of its file: what it was linked to is gone. *of_hub: it was a blob of the Hub's cache.
+// A hard link that is the last of its file: what it was linked to is gone. *of_hub: it was a blob of the Hub's cache. And a copy of
+// what could not be linked to, not even in the cache.
 static bool is_dead_link(const struct entry *e, bool *of_hub)
 {
 	json_t *made;
 	if (e->links != e->links_here || e->made_here)
 		return false;
 	const json_t *file = made_entry(&made, e);
-	bool dead = file && text_is(json_string_value(json_object_get(file, "placed_by")), "hardlink");
+	const bool is_link = text_is(json_string_value(json_object_get(file, "placed_by")), "hardlink");
 	const char *identity = json_string_value(json_object_get(file, "identity"));
-	*of_hub = identity && !strchr(identity, ':');
+	*of_hub = is_link && identity && !strchr(identity, ':');
 	json_decref(made);
-	return dead;
+	return file != NULL;
 }
 
 enum status cache_usage(struct cache_usage *out, struct error *err)
@@ -324,7 +325,7 @@ static void remove_unfinished(const char *parent)
 	arena_done(&a);
 }
 
-// Artifacts that hold the last link of a file that is gone elsewhere, unless they were used within the hour.
+// Artifacts that hold the last link of a file that is gone elsewhere, or a copy of their own, unless they were used within the hour.
 static uint64_t remove_dead(const struct walk *w)
 {
 	uint64_t removed = 0;

@@ -216,6 +216,13 @@ static enum status write_all(int fd, const char *path, const void *data, size_t 
 	return STATUS_OK;
 }
 
+mode_t file_rights_like(const struct stat *st)
+{
+	const mode_t rights = st->st_mode & 0777;
+
+	return st->st_gid == getegid() ? rights : (rights & ~(mode_t)S_IRWXG) | (rights & S_IRWXO) << 3;
+}
+
 // A new file beside `path`, whose name nobody knows before. It may be read by who might read what it takes the place of.
 static enum status open_beside(const char *path, char temporary[PATH_MAX], int *fd, struct error *err)
 {
@@ -227,7 +234,9 @@ static enum status open_beside(const char *path, char temporary[PATH_MAX], int *
 	struct stat st;
 	const bool replaces = !lstat(path, &st) && S_ISREG(st.st_mode) && st.st_uid == geteuid();
 
-	*fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, replaces ? st.st_mode & 0777 : 0666);
+	*fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, replaces ? file_rights_like(&st) : 0666);
+	if (*fd >= 0 && replaces && !fchown(*fd, (uid_t)-1, st.st_gid))
+		fchmod(*fd, st.st_mode & 0777);
 	return *fd < 0 ? error_errno(err, "%s: cannot be written", path) : STATUS_OK;
 }
 

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "base/arena.h"
 #include "base/error.h"
@@ -21,6 +22,8 @@ void file_close_with(struct arena *a, int fd);
 // What is read once and is large: the whole pages within go back to the system. A mapped file is read again where it is looked
 // at; memory of an arena is zero then.
 void pages_forget(const void *at, size_t nbytes);
+// The rights of a new file of this process that nobody gets who has not those of the file *st: the group is this process's.
+mode_t file_rights_like(const struct stat *st);
 // Writes beside the target, syncs, renames: readers see the old file or the new one, never half of one.
 enum status file_write(const char *path, const void *data, size_t nbytes, struct error *err);
 // The same without waiting for the disk: for what can be made again, and is checked when it is used.

@@ -195,6 +195,10 @@ static enum status check_config(const struct adapter *d, struct error *err)
 			return error_set(err, STATUS_UNSUPPORTED,
 				"%s: assay does not know \"%.60s\", so it cannot merge what that changes", d->k.file, key);
 	}
+	const json_t *revision = json_object_get(d->config, "revision");
+	if (!is_idle(revision) && !text_is(json_string_value(revision), "main"))
+		return error_set(
+			err, STATUS_UNSUPPORTED, "%s: adapters of a \"revision\" of their base are not read yet", d->k.file);
 	if (json_is_string(init) && !text_is(json_string_value(init), "gaussian"))
 		return error_set(err, STATUS_UNSUPPORTED,
 			"%s: adapters with init_lora_weights \"%.60s\" are not read yet: their base is changed when they are "

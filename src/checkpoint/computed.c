@@ -238,6 +238,11 @@ enum status computing_check_converted(const struct computing *k, const struct we
 	{
 		const char *word = json_string_value(item);
 
+		if (word && strpbrk(word, "\\^$*+?()[]{}|"))
+			return computing_refuse(w, STATUS_UNSUPPORTED, err,
+				"is quantised, and \"modules_to_not_convert\" has the expression \"%.60s\", which is not read "
+				"yet",
+				word);
 		if (word && (text_starts(stem, word) || text_ends(stem, word)))
 			return computing_refuse(
 				w, STATUS_UNSUPPORTED, err, "is quantised, and \"modules_to_not_convert\" names it");

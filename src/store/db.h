@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include <duckdb.h>
 
@@ -49,7 +50,9 @@ struct db { // all zero is closed
 	struct db_watch *watch; // db_watch.h
 	bool counted;           // among those of opened.h
 	bool shared;            // db_share: closing leaves the database open
-	char *written;          // the path of a file that is open for writing: closing makes a checkpoint (journal.h); NULL: none
+	bool is_masked;         // umask is narrower than `mask`, which it was
+	mode_t mask;
+	char *written; // the path of a file that is open for writing: closing makes a checkpoint (journal.h); NULL: none
 };
 
 #define DB_SOURCE "/source" // a file's own is named as the file is, and the name of none has a slash

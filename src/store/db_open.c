@@ -506,6 +506,19 @@ static enum status open_held(struct db *d, struct arena *a, const struct db_open
 	return status == STATUS_OK ? status : error_set(err, status, "%s", own.text);
 }
 
+// DuckDB makes the log of changes, which is for nobody who may not read the database: until it is closed this process makes no file
+// of more rights.
+static void keep_private(struct db *d, const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st))
+		return;
+	d->mask = umask(0777);
+	d->is_masked = true;
+	umask(d->mask | (0066 & ~file_rights_like(&st)));
+}
+
 enum status db_open(struct db *d, const struct db_api *api, const struct db_opening *how, bool *locked, struct error *err)
 {
 	struct db opened = { .api = api };
@@ -529,6 +542,8 @@ enum status db_open(struct db *d, const struct db_api *api, const struct db_open
 	if (status == STATUS_OK && (opened.watch = db_watch_begin(&how->limits, api->interrupt, err)) == NULL)
 		status = STATUS_FAILED;
 	if (status == STATUS_OK) {
+		if (how->path != NULL && (how->write || how->takes_log))
+			keep_private(&opened, how->path);
 		count_opened(how);
 		opened.counted = true;
 		status = open_held(&opened, &a, how, locked, err);
@@ -590,6 +605,8 @@ void db_close(struct db *d)
 	if (file >= 0)
 		close(file);
 	free(d->written);
+	if (d->is_masked)
+		umask(d->mask);
 	if (d->counted)
 		count_closed();
 	*d = (struct db){ 0 };

@@ -74,9 +74,11 @@ static uint64_t check_count(struct reader *f, uint64_t count)
 	return count;
 }
 
-// The type of the next field, whose number takes the place of *number; STOP at the structure's end.
+// The type of the next field, whose number takes the place of *number; STOP at the structure's end. Of a field that is there twice
+// DuckDB may take another one.
 static enum type take_field(struct reader *f, int16_t *number)
 {
+	const int16_t before = *number;
 	const uint8_t head = take_byte(f);
 
 	if ((head & 15) == STOP)
@@ -87,6 +89,8 @@ static enum type take_field(struct reader *f, int16_t *number)
 		const uint64_t zigzag = take_varint(f);
 		*number = (int16_t)((zigzag >> 1) ^ -(zigzag & 1));
 	}
+	if (*number <= before)
+		f->wrong = "says something twice, or not in the order of the format";
 	return (enum type)(head & 15);
 }
 

@@ -87,6 +87,26 @@ static void test_pages(void **state)
 	is(&f, "leads to a page that is cut off or damaged");
 }
 
+// What comes last need not be what DuckDB takes.
+static void test_twice(void **state)
+{
+	struct file f;
+
+	(void)state;
+	begin(&f);
+	ADD(&f, PAGE(DATA, 1), DATA_HEADER(2), 0x05, 3 * 2, 100 * 2, 0, 'x'); // the compressed size, field 3, again
+	end(&f, 4, 0);
+	is(&f, "leads to a page that is cut off or damaged");
+
+	begin(&f);
+	ADD(&f, PAGE(DATA, 1), DATA_HEADER(2), 0, 'x');
+	end(&f, 4, 0);
+	uint8_t *rows = f.bytes + f.n - 8 - 4; // of the group: its number, then the ends of two structures
+	assert_int_equal(rows[0], 0x26);
+	rows[0] = 0x06; // with its number apart, which is the first's
+	is(&f, "says something twice");
+}
+
 static void test_dictionary(void **state)
 {
 	struct file f;
@@ -128,6 +148,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_pages),
+		cmocka_unit_test(test_twice),
 		cmocka_unit_test(test_dictionary),
 		cmocka_unit_test(test_rows),
 	};
