@@ -215,8 +215,8 @@ static const json_t *made_entry(json_t **made, const struct entry *e)
 	return NULL;
 }
 
-// A hard link that is the last of its file: what it was linked to is gone. *of_hub: it was a blob of the Hub's cache. And a copy of
-// what could not be linked to, not even in the cache.
+// A hard link that is the last of its file: what it was linked to is gone. *of_hub: it was a blob of the Hub's cache. And a copy
+// of what could not be linked to, not even in the cache.
 static bool is_dead_link(const struct entry *e, bool *of_hub)
 {
 	json_t *made;
@@ -325,7 +325,8 @@ static void remove_unfinished(const char *parent)
 	arena_done(&a);
 }
 
-// Artifacts that hold the last link of a file that is gone elsewhere, or a copy of their own, unless they were used within the hour.
+// Artifacts that hold the last link of a file that is gone elsewhere, or a copy of their own, unless they were used within the
+// hour.
 static uint64_t remove_dead(const struct walk *w)
 {
 	uint64_t removed = 0;

@@ -506,8 +506,8 @@ static enum status open_held(struct db *d, struct arena *a, const struct db_open
 	return status == STATUS_OK ? status : error_set(err, status, "%s", own.text);
 }
 
-// DuckDB makes the log of changes, which is for nobody who may not read the database: until it is closed this process makes no file
-// of more rights.
+// DuckDB makes the log of changes, which is for nobody who may not read the database: until it is closed this process makes no
+// file of more rights.
 static void keep_private(struct db *d, const char *path)
 {
 	struct stat st;

@@ -74,8 +74,8 @@ static uint64_t check_count(struct reader *f, uint64_t count)
 	return count;
 }
 
-// The type of the next field, whose number takes the place of *number; STOP at the structure's end. Of a field that is there twice
-// DuckDB may take another one.
+// The type of the next field, whose number takes the place of *number; STOP at the structure's end. Of a field that is there
+// twice DuckDB may take another one.
 static enum type take_field(struct reader *f, int16_t *number)
 {
 	const int16_t before = *number;
