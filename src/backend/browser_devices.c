@@ -210,7 +210,12 @@ static bool read_cache(struct arena *a, struct found *f)
 		return false;
 	facts = json_object_get(known, "facts");
 	failure = json_string_value(json_object_get(known, "failure"));
-	const time_t age = time(NULL) - st.st_mtim.tv_sec, most = failure ? FAILURE_S : lacks_device(facts) ? ABSENT_S : FACTS_S;
+	// And a GPU that it did not take, so that software computes.
+	const bool lacks = lacks_device(facts) ||
+		(has_gpu() &&
+			(json_is_true(json_object_get(known, "software")) ||
+				browser_adapter_is_software(json_object_get(facts, "webgpu"))));
+	const time_t age = time(NULL) - st.st_mtim.tv_sec, most = failure ? FAILURE_S : lacks ? ABSENT_S : FACTS_S;
 	bool good = (failure || json_is_object(facts)) && age >= 0 && age < most;
 	if (good && failure) {
 		f->failure = arena_strdup(a, failure);
