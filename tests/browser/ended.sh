@@ -169,5 +169,14 @@ done
 for each in $waiting; do
 	wait "$each" || exit 1
 done
+# An adapter that is not found where the drivers are disabled is looked for again where they are not.
+if (needs webgpu chromium) >/dev/null; then
+	rm -rf "$ASSAY_CACHE/browser" "$work/detect"
+	VK_LOADER_DRIVERS_DISABLE='*' code 0 "$ASSAY" detect webgpu --json
+	says chromium 'requestAdapter gave no adapter'
+	needs webgpu chromium
+else
+	skip_part "no chromium with WebGPU: an adapter that was not found"
+fi
 echo good
 [ "$skipped_parts" = 0 ] || exit 77
