@@ -227,12 +227,15 @@ static bool read_cache(struct arena *a, struct found *f)
 	return good;
 }
 
+// What a limit of this process was in the way of says nothing of the browser, and is found again at once.
 static void write_cache(struct arena *a, const struct found *f)
 {
-	if (!f->facts)
+	if (f->failure && !strstr(f->failure, no_page) &&
+		cause_status(backend_browser.name, NULL, f->failure, STATUS_FAILED) == STATUS_NOT_ASKED)
 		return;
 	const char *path = cache_path(a, f);
-	json_t *known = json_pack("{s:s, s:b, s:O}", "browser", f->browser.path, "software", (int)f->software, "facts", f->facts);
+	json_t *known = json_pack("{s:s, s:b, s:O?, s:s?}", "browser", f->browser.path, "software", (int)f->software, "facts",
+		f->facts, "failure", f->failure);
 	char *text = known ? json_dumps(known, JSON_INDENT(1)) : NULL;
 
 	if (text && path)
