@@ -38,6 +38,7 @@ struct scheduler_class {
 	// The class's own defaults.
 	double beta_start, beta_end;
 	const char *beta_schedule, *spacing;
+	const char *keys; // that it has besides those of all: what else a configuration holds, from another class, it passes over
 	bool clips, ends_at_one;
 	bool has_sigmas, scales; // scales: what the network reads is divided by sqrt(sigma^2 + 1)
 	bool rounds, one_more;   // times are whole; spacing is that of one step more, the last of which is left out

@@ -8,24 +8,46 @@
 
 enum { TRAIN_MOST = 100000, STEPS_MOST = 10000 };
 
+// The arguments of each class, of diffusers 0.42.
+#define CLIPPED " clip_sample clip_sample_range "
+#define LIMITED " thresholding dynamic_thresholding_ratio sample_max_value "
+#define RESPACED " use_karras_sigmas use_exponential_sigmas use_beta_sigmas "
+#define RESCALED " rescale_betas_zero_snr "
+#define SOLVER \
+	LIMITED RESPACED RESCALED \
+		" solver_order solver_type lower_order_final final_sigmas_type use_flow_sigmas flow_shift use_dynamic_shifting " \
+		"time_shift_type "
+
 static const struct scheduler_class classes[] = {
-	{ "DDIMScheduler", step_ddim, 0.0001, 0.02, "linear", "leading", .clips = true, .ends_at_one = true, .rounds = true },
-	{ "DDPMScheduler", step_ddpm, 0.0001, 0.02, "linear", "leading", .clips = true, .rounds = true, .fresh_noise = true },
-	{ "DPMSolverMultistepScheduler", step_dpm_solver, 0.0001, 0.02, "linear", "linspace", .has_sigmas = true, .rounds = true,
-		.one_more = true },
-	{ "EulerAncestralDiscreteScheduler", step_euler_ancestral, 0.0001, 0.02, "linear", "linspace", .has_sigmas = true,
-		.scales = true, .fresh_noise = true },
-	{ "EulerDiscreteScheduler", step_euler, 0.0001, 0.02, "linear", "linspace", .has_sigmas = true, .scales = true },
-	{ "FlowMatchEulerDiscreteScheduler", step_flow, .has_sigmas = true },
-	{ "HeunDiscreteScheduler", step_heun, 0.00085, 0.012, "linear", "linspace", .has_sigmas = true, .scales = true },
-	{ "LCMScheduler", step_lcm, 0.00085, 0.012, "scaled_linear", "leading", .ends_at_one = true, .rounds = true,
-		.fresh_noise = true },
-	{ "PNDMScheduler", step_pndm, 0.0001, 0.02, "linear", "leading", .rounds = true },
-	{ "UniPCMultistepScheduler", step_unipc, 0.0001, 0.02, "linear", "linspace", .has_sigmas = true, .rounds = true,
-		.one_more = true },
+	{ "DDIMScheduler", step_ddim, 0.0001, 0.02, "linear", "leading", CLIPPED LIMITED RESCALED " set_alpha_to_one ",
+		.clips = true, .ends_at_one = true, .rounds = true },
+	{ "DDPMScheduler", step_ddpm, 0.0001, 0.02, "linear", "leading", CLIPPED LIMITED RESCALED " variance_type ",
+		.clips = true, .rounds = true, .fresh_noise = true },
+	{ "DPMSolverMultistepScheduler", step_dpm_solver, 0.0001, 0.02, "linear", "linspace",
+		SOLVER " algorithm_type euler_at_final lambda_min_clipped use_lu_lambdas variance_type ", .has_sigmas = true,
+		.rounds = true, .one_more = true },
+	{ "EulerAncestralDiscreteScheduler", step_euler_ancestral, 0.0001, 0.02, "linear", "linspace", RESCALED,
+		.has_sigmas = true, .scales = true, .fresh_noise = true },
+	{ "EulerDiscreteScheduler", step_euler, 0.0001, 0.02, "linear", "linspace",
+		RESPACED RESCALED " final_sigmas_type interpolation_type sigma_max sigma_min timestep_type ", .has_sigmas = true,
+		.scales = true },
+	{ "FlowMatchEulerDiscreteScheduler", step_flow,
+		.keys = RESPACED " base_image_seq_len base_shift invert_sigmas max_image_seq_len max_shift shift shift_terminal "
+				 "stochastic_sampling time_shift_type use_dynamic_shifting ",
+		.has_sigmas = true },
+	{ "HeunDiscreteScheduler", step_heun, 0.00085, 0.012, "linear", "linspace", CLIPPED RESPACED, .has_sigmas = true,
+		.scales = true },
+	{ "LCMScheduler", step_lcm, 0.00085, 0.012, "scaled_linear", "leading",
+		CLIPPED LIMITED RESCALED " set_alpha_to_one original_inference_steps timestep_scaling ", .ends_at_one = true,
+		.rounds = true, .fresh_noise = true },
+	{ "PNDMScheduler", step_pndm, 0.0001, 0.02, "linear", "leading", " set_alpha_to_one skip_prk_steps ", .rounds = true },
+	{ "UniPCMultistepScheduler", step_unipc, 0.0001, 0.02, "linear", "linspace",
+		SOLVER " disable_corrector predict_x0 shift_terminal sigma_max sigma_min solver_p ", .has_sigmas = true,
+		.rounds = true, .one_more = true },
 };
 
 struct reader {
+	const struct scheduler_class *kind;
 	const json_t *config;
 	const struct scheduler_asked *asked;
 	struct error *err;
@@ -38,9 +60,29 @@ static void fail(struct reader *r, enum status st, const char *key, const char *
 		r->st = error_set(r->err, st, "scheduler_config.json: %s: %s", key, why);
 }
 
+static bool has_word(const char *words, const char *word)
+{
+	const size_t n = strlen(word);
+
+	for (const char *at = words; (at = strstr(at, word)) != NULL; at += n)
+		if (at > words && at[-1] == ' ' && at[n] == ' ')
+			return true;
+	return false;
+}
+
+// What the class takes of the configuration. Saved ones keep the keys of the class that they were made from.
+static const json_t *get(const struct reader *r, const char *key)
+{
+	static const char all[] =
+		" num_train_timesteps beta_start beta_end beta_schedule trained_betas prediction_type steps_offset "
+		"timestep_spacing ";
+
+	return has_word(all, key) || has_word(r->kind->keys, key) ? json_object_get(r->config, key) : NULL;
+}
+
 static double real(struct reader *r, const char *key, double usual)
 {
-	const json_t *v = json_object_get(r->config, key);
+	const json_t *v = get(r, key);
 
 	if (!v || json_is_null(v))
 		return usual;
@@ -51,7 +93,7 @@ static double real(struct reader *r, const char *key, double usual)
 
 static bool yes(struct reader *r, const char *key, bool usual)
 {
-	const json_t *v = json_object_get(r->config, key);
+	const json_t *v = get(r, key);
 
 	if (v && !json_is_null(v) && !json_is_boolean(v))
 		fail(r, STATUS_BAD_INPUT, key, "neither true nor false");
@@ -60,7 +102,7 @@ static bool yes(struct reader *r, const char *key, bool usual)
 
 static const char *word(struct reader *r, const char *key, const char *usual)
 {
-	const json_t *v = json_object_get(r->config, key);
+	const json_t *v = get(r, key);
 
 	if (v && !json_is_null(v) && !json_is_string(v))
 		fail(r, STATUS_BAD_INPUT, key, "not a word");
@@ -74,13 +116,13 @@ static void refuse_others(struct reader *r)
 		"solver_p", "euler_at_final" };
 
 	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-		const json_t *v = json_object_get(r->config, keys[i]);
+		const json_t *v = get(r, keys[i]);
 		if (v && !json_is_null(v) && !json_is_false(v))
 			fail(r, STATUS_UNSUPPORTED, keys[i], "is not supported yet");
 	}
-	if (json_is_number(json_object_get(r->config, "lambda_min_clipped"))) // usually minus infinity, which is no JSON
+	if (json_is_number(get(r, "lambda_min_clipped"))) // usually minus infinity, which is no JSON
 		fail(r, STATUS_UNSUPPORTED, "lambda_min_clipped", "is not supported yet");
-	if (json_array_size(json_object_get(r->config, "disable_corrector")))
+	if (json_array_size(get(r, "disable_corrector")))
 		fail(r, STATUS_UNSUPPORTED, "disable_corrector", "is not supported yet");
 }
 
@@ -261,6 +303,8 @@ static void flow_levels(struct scheduler *s, struct reader *r)
 		fail(r, STATUS_BAD_INPUT, "time_shift_type", "neither exponential nor linear");
 	if (!(real(r, "shift", 1) > 0))
 		fail(r, STATUS_BAD_INPUT, "shift", "not above 0");
+	if (!(terminal >= 0 && terminal < 1))
+		fail(r, STATUS_UNSUPPORTED, "shift_terminal", "not from 0 to 1");
 	if (!dynamic) // the class shifts its table, and what is taken from it once more
 		least = shifted(r, least);
 	for (size_t i = 0; i < n; i++) {
@@ -385,7 +429,6 @@ enum status scheduler_open(
 	struct scheduler **out, struct arena *a, const json_t *config, const struct scheduler_asked *asked, struct error *err)
 {
 	struct scheduler *s = ARENA_NEW(a, struct scheduler);
-	struct reader r = { config, asked, err, STATUS_OK };
 	const char *name = json_string_value(json_object_get(config, "_class_name"));
 
 	for (size_t i = 0; i < sizeof classes / sizeof *classes && !s->kind; i++)
@@ -394,6 +437,7 @@ enum status scheduler_open(
 	if (!s->kind)
 		return error_set(err, STATUS_UNSUPPORTED, "scheduler_config.json: the scheduler %.64s is not supported yet",
 			name ? name : "without a name");
+	struct reader r = { s->kind, config, asked, err, STATUS_OK };
 	double train = real(&r, "num_train_timesteps", 1000);
 	if (!(train >= 2) || train > TRAIN_MOST || asked->steps < 1 || asked->steps > STEPS_MOST || (double)asked->steps > train)
 		return error_set(err, STATUS_BAD_INPUT, "scheduler_config.json: %lld steps of %g in training",
