@@ -210,7 +210,7 @@ static const char *onnx_files(const char *path, struct arena *a, struct model_fi
 	return why;
 }
 
-enum { TRUTHS_MOST = 1 << 30 }; // bytes, which may be the same ones for several tensors
+enum { TRUTHS_MOST = 1 << 28, PIECE = 1 << 24 }; // bytes, which may be the same ones for several tensors
 
 // Truth values in other files, all of which lie within the model's folder.
 static const char *check_truths(const char *path, struct arena *a)
@@ -231,8 +231,13 @@ static const char *check_truths(const char *path, struct arena *a)
 			t->offset < nbytes) {
 			const size_t left = nbytes - (size_t)t->offset, n = t->nbytes < left ? (size_t)t->nbytes : left;
 			looked_at += n;
-			why = looked_at > TRUTHS_MOST ? "has more than 1 GiB of truth values in other files"
-						      : onnx_check_truths(map + t->offset, n);
+			why = looked_at > TRUTHS_MOST ? "has more than 256 MiB of truth values in other files" : NULL;
+			for (size_t at = 0; at < n && !why; at += PIECE) {
+				const uint8_t *piece = map + t->offset + at;
+				const size_t length = n - at < PIECE ? n - at : PIECE;
+				why = onnx_check_truths(piece, length);
+				pages_forget(piece, length);
+			}
 		}
 		arena_done(&passing);
 	}

@@ -53,6 +53,21 @@ enum status owned_folder(const char *path, const struct stat *st, const struct o
 	return STATUS_OK;
 }
 
+// Is there a user on this machine who begins in that group? Such a one is no member by name.
+static bool has_others(gid_t gid)
+{
+	FILE *users = fopen("/etc/passwd", "re");
+	char buffer[4096];
+	struct passwd user, *found = NULL;
+	bool has = false;
+
+	while (users && !has && !fgetpwent_r(users, &user, buffer, sizeof buffer, &found))
+		has = found->pw_gid == gid && found->pw_uid != geteuid();
+	if (users)
+		fclose(users);
+	return has;
+}
+
 // A group that this user alone is in, as Linux distributions make one for each: its folders may be written by it.
 static bool is_private(gid_t gid)
 {
@@ -62,7 +77,7 @@ static bool is_private(gid_t gid)
 	const struct passwd *self = owned_find_user(geteuid(), &user, buffer, sizeof buffer);
 
 	return self && self->pw_gid == gid && !getgrgid_r(gid, &group, names, sizeof names, &found) && found &&
-		!strcmp(found->gr_name, self->pw_name) && !found->gr_mem[0];
+		!strcmp(found->gr_name, self->pw_name) && !found->gr_mem[0] && !has_others(gid);
 }
 
 // Where a folder has an access control list (POSIX's), the group's bits are what that allows at most: whom, only the list says.

@@ -9,7 +9,16 @@
 #include "onnx/messages.h"
 
 enum { ENTRY_KEY = 1, ENTRY_VALUE = 2, ATTRIBUTE_NAME = 1, ATTRIBUTE_TEXT = 4, NAMES_MOST = 1 << 18, NAME_MOST = 4096 };
-enum { MODEL_GRAPH = 7, ATTRIBUTE_GRAPH = 6, GRAPH_INITIALIZER = 5, GRAPH_SPARSE = 15, SPARSE_VALUES = 1, TENSOR_NAME = 8 };
+enum {
+	MODEL_GRAPH = 7,
+	ATTRIBUTE_TENSOR = 5,
+	ATTRIBUTE_GRAPH = 6,
+	ATTRIBUTE_SPARSE = 22,
+	GRAPH_INITIALIZER = 5,
+	GRAPH_SPARSE = 15,
+	SPARSE_VALUES = 1,
+	TENSOR_NAME = 8
+};
 enum {
 	NODE_OPERATOR = 4,
 	NODE_ATTRIBUTE = 5,
@@ -238,7 +247,7 @@ static void take_said(struct said *x, enum onnx_message within, const struct wir
 		x->op = field->bytes;
 	x->attributes += within == ONNX_NODE && field->kind == WIRE_BYTES && field->number == NODE_ATTRIBUTE;
 	if (within == ONNX_TENSOR && field->kind == WIRE_VARINT && field->number == TENSOR_TYPE)
-		x->type = field->varint;
+		x->type = (uint32_t)field->varint; // protobuf takes so many bits of an int32
 	if (within == ONNX_TENSOR && field->kind == WIRE_BYTES && field->number == TENSOR_RAW)
 		x->raw = field->bytes;
 	if (within == ONNX_TENSOR && (field->number == TENSOR_DIMS || field->number == TENSOR_INT32))
@@ -306,6 +315,16 @@ static void check_said(struct found *f, const struct said *x, struct wire messag
 		add_truths(f, x, message);
 }
 
+// A message of which there is one in a model, and in an attribute one of these.
+static bool is_once(enum onnx_message within, const struct wire_field *field)
+{
+	const unsigned n = field->number;
+
+	return field->kind == WIRE_BYTES &&
+		((within == ONNX_MODEL && n == MODEL_GRAPH) ||
+			(within == ONNX_ATTRIBUTE && (n == ATTRIBUTE_GRAPH || n == ATTRIBUTE_TENSOR || n == ATTRIBUTE_SPARSE)));
+}
+
 static void walk(struct found *f, enum onnx_message within, struct wire s, int depth)
 {
 	const struct wire message = s;
@@ -321,14 +340,13 @@ static void walk(struct found *f, enum onnx_message within, struct wire s, int d
 	if (within == ONNX_MODEL || within == ONNX_FUNCTION)
 		check_opsets(f, within == ONNX_MODEL ? MODEL_OPSET : FUNCTION_OPSET, s);
 	struct said said = { .values = 1 };
-	size_t graphs = 0;
+	size_t once = 0;
 	while (next(f, &s, &field)) {
 		enum onnx_message is;
 		take_said(&said, within, &field);
 		// protobuf joins the pieces of a field that is there once by its schema.
-		const unsigned only = within == ONNX_MODEL ? MODEL_GRAPH : within == ONNX_ATTRIBUTE ? ATTRIBUTE_GRAPH : 0;
-		if (only && field.kind == WIRE_BYTES && field.number == only && ++graphs > 1)
-			f->lacks = "has a graph in several pieces";
+		if (is_once(within, &field) && ++once > 1)
+			f->lacks = "has a graph or a tensor in several pieces";
 		if (!onnx_leads(within, &field, &is))
 			continue;
 		if (is == ONNX_ENTRY)
@@ -358,9 +376,16 @@ const char *onnx_external_truths(
 
 const char *onnx_check_truths(const uint8_t *bytes, size_t nbytes)
 {
-	for (size_t i = 0; i < nbytes; i++)
-		if (bytes[i] > 1)
+	enum { BLOCK = 4096 };
+
+	for (size_t at = 0; at < nbytes; at += BLOCK) {
+		const size_t n = nbytes - at < BLOCK ? nbytes - at : BLOCK;
+		uint8_t all = 0;
+		for (size_t i = 0; i < n; i++)
+			all |= bytes[at + i];
+		if (all > 1)
 			return no_truth;
+	}
 	return NULL;
 }
 

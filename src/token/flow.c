@@ -64,7 +64,7 @@ void flow_start(struct flow *f, const char *text, size_t nbytes)
 	f->count = 0;
 	f->begun_ms = f->look_ms = 0;
 	f->used = nbytes;
-	reserve_text(f, nbytes);
+	reserve_text(f, nbytes + 1); // an empty text lies somewhere, too
 	if (nbytes)
 		memcpy(f->text, text, nbytes);
 	for (size_t i = 0; i < nbytes; i += length) {
@@ -89,6 +89,7 @@ static void swap_text(struct flow *f)
 	f->other_align = align;
 	f->other_room = room;
 	f->used = 0;
+	reserve_text(f, 1);
 }
 
 static void swap_pieces(struct flow *f)
@@ -188,9 +189,7 @@ void flow_each(struct flow *f, void (*step)(struct change *, void *), void *cont
 	swap_text(f);
 	for (size_t i = 0; i < f->count && f->failed.status == STATUS_OK; i++) {
 		struct piece *p = &f->pieces[i];
-		const bool has_text = f->other != NULL; // none where all pieces are empty
-		struct change c = { f, p, has_text ? f->other + p->at : NULL, has_text ? f->other_align + p->at : NULL, p->nbytes,
-			0, 0, p->nbytes };
+		struct change c = { f, p, f->other + p->at, f->other_align + p->at, p->nbytes, 0, 0, p->nbytes };
 		size_t begin = f->used;
 
 		if (p->is_token || !p->nbytes) {
