@@ -131,29 +131,70 @@ static bool samples_said(const struct chunked *c, const uint8_t *data, size_t nb
 	return false;
 }
 
-// The bytes that an MP3 says it has up to the end of its last frame: in its first, by encoders that can go back to write it
-// ("Xing", "Info"). Those that count a little otherwise are given a frame.
-static bool mp3_said(const uint8_t *data, size_t nbytes, uint64_t *said)
-{
-	enum { ID3 = 10, FIRST_MOST = 40, HAS_FRAMES = 1, HAS_BYTES = 2, FRAME = 2048 };
-	size_t at = 0;
+// ---- MP3 ----------------------------------------------------------------------------------------------------------------
 
-	if (begins(data, nbytes, 0, "ID3") && nbytes >= ID3)
-		at = ID3 +
-			((size_t)(data[6] & 127) << 21 | (size_t)(data[7] & 127) << 14 | (size_t)(data[8] & 127) << 7 |
-				(data[9] & 127));
-	if (at >= nbytes || nbytes - at < 64 || data[at] != 0xff || (data[at + 1] & 0xe0) != 0xe0)
-		return false;
-	for (size_t i = at + 4; i < at + FIRST_MOST; i++) {
-		if (!begins(data, nbytes, i, "Xing") && !begins(data, nbytes, i, "Info"))
-			continue;
-		const uint64_t flags = number(data + i + 4, 4, true);
-		const uint64_t length = flags & HAS_BYTES ? number(data + i + (flags & HAS_FRAMES ? 12 : 8), 4, true) : 0;
-		*said = length > FRAME ? at + length - FRAME : 0;
-		return true;
-	}
-	return false;
+// Bytes of the frame of layer III whose four bytes of header these are; 0: they are none.
+static size_t mp3_frame(const uint8_t *at)
+{
+	static const uint16_t first[] = { 0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320 }, // kbit/s of MPEG 1
+		second[] = { 0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160 };                  // of 2 and 2.5
+	static const uint16_t rates[] = { 44100, 48000, 32000 };
+	const unsigned version = at[1] >> 3 & 3, layer = at[1] >> 1 & 3, bits = at[2] >> 4, rate = at[2] >> 2 & 3;
+	const bool is_first = version == 3;
+
+	if (at[0] != 0xff || at[1] >> 5 != 7 || version == 1 || layer != 1 || bits == 0 || bits == 15 || rate == 3)
+		return 0;
+	const unsigned hz = rates[rate] >> (is_first ? 0 : version == 2 ? 1 : 2), kbits = (is_first ? first : second)[bits];
+	return (is_first ? 144000u : 72000u) * kbits / hz + (at[2] >> 1 & 1);
 }
+
+// Of all frames what the first says, by encoders that can go back to write it. False: nothing.
+static bool mp3_total(const uint8_t *frame, size_t nbytes, uint64_t *frames, uint64_t *length)
+{
+	enum { XING_MOST = 36, VBRI_AT = 36, HAS_FRAMES = 1, HAS_BYTES = 2 };
+
+	*frames = *length = 0;
+	for (size_t i = 4; i <= XING_MOST && i + 16 <= nbytes; i++)
+		if (begins(frame, nbytes, i, "Xing") || begins(frame, nbytes, i, "Info")) {
+			const uint64_t flags = number(frame + i + 4, 4, true);
+			*frames = flags & HAS_FRAMES ? number(frame + i + 8, 4, true) : 0;
+			*length = flags & HAS_BYTES ? number(frame + i + (flags & HAS_FRAMES ? 12 : 8), 4, true) : 0;
+			return true;
+		}
+	if (!begins(frame, nbytes, VBRI_AT, "VBRI") || nbytes < VBRI_AT + 18)
+		return false;
+	*length = number(frame + VBRI_AT + 10, 4, true);
+	*frames = number(frame + VBRI_AT + 14, 4, true);
+	return true;
+}
+
+// One that is cut off within a frame, or has fewer than its first one says, which encoders count a little otherwise.
+static enum status check_mp3(const char *name, const uint8_t *data, size_t nbytes, struct error *err)
+{
+	enum { ID3 = 10, FOOTER = 16, LAX_FRAMES = 2, LAX = 2048 };
+	uint64_t frames = 0, length = 0, count = 0;
+	size_t at = 0, begin, n;
+
+	while (begins(data, nbytes, at, "ID3") && nbytes - at >= ID3) {
+		const size_t size = (size_t)(data[at + 6] & 127) << 21 | (size_t)(data[at + 7] & 127) << 14 |
+			(size_t)(data[at + 8] & 127) << 7 | (data[at + 9] & 127);
+		at += ID3 + size + (data[at + 5] & FOOTER ? ID3 : 0);
+		if (at > nbytes)
+			return error_set(err, STATUS_BAD_INPUT, "%s: ends within its tag", name);
+	}
+	begin = at;
+	const bool said = nbytes - at >= 4 && mp3_frame(data + at) > 0 && mp3_total(data + at, nbytes - at, &frames, &length);
+	for (; nbytes - at >= 4 && (n = mp3_frame(data + at)) > 0 && n <= nbytes - at; count++)
+		at += n;
+	if (count > 0 && nbytes - at >= 4 && mp3_frame(data + at) > nbytes - at)
+		return error_set(err, STATUS_BAD_INPUT, "%s: ends within a frame", name);
+	if (said && (length > nbytes - begin + LAX || (at == nbytes && frames > count + LAX_FRAMES)))
+		return error_set(err, STATUS_BAD_INPUT, "%s: says that it has %llu frames of %llu bytes, and has %llu of %zu",
+			name, (unsigned long long)frames, (unsigned long long)length, (unsigned long long)count, nbytes - begin);
+	return STATUS_OK;
+}
+
+// ---- forms of chunks ----------------------------------------------------------------------------------------------------
 
 // A file whose samples do not all lie in it, as a broken download leaves it; libsndfile would take those that do.
 static enum status check_samples(const char *name, const uint8_t *data, size_t nbytes, struct error *err)
@@ -170,8 +211,6 @@ static enum status check_samples(const char *name, const uint8_t *data, size_t n
 		said = length == UINT32_MAX ? 0 : length;
 		there = at < nbytes ? nbytes - at : 0;
 	}
-	if (mp3_said(data, nbytes, &said))
-		there = nbytes;
 	return said <= there ? STATUS_OK
 			     : error_set(err, STATUS_BAD_INPUT, "%s: says that it has %llu bytes of samples, and has %llu", name,
 				       (unsigned long long)said, (unsigned long long)there);
@@ -332,6 +371,8 @@ static enum status decode(
 	enum status s = sndfile_load(&l, err);
 
 	if (s)
+		return s;
+	if ((s = check_mp3(name, bytes->data, (size_t)bytes->size, err))) // before mpg123 speaks of it
 		return s;
 	SNDFILE *file = l->sf_open_virtual(&io, SFM_READ, &info, bytes);
 	if (!file)

@@ -427,7 +427,7 @@ static void test_refused_files(void **state)
 	refuses(scratch, "a folder, not a file");
 	refuses(put_wav("4gb.wav", 16000, 1, 4000000000u, 3200), "says that it has 4000000000 bytes of samples, and has 3200");
 	refuses(put_wav("cut.wav", 16000, 1, 3200, 3198), "says that it has 3200 bytes of samples, and has 3198");
-	refuses(TEST_SOURCE "/tests/fuzz/corpus/sound/cut.mp3", "bytes of samples, and has 700");
+	refuses(TEST_SOURCE "/tests/fuzz/corpus/sound/cut.mp3", "ends within a frame");
 	refuses(TEST_SOURCE "/tests/fuzz/corpus/sound/cut.nist", "sounds are read from WAV, FLAC");
 	refuses(put_wav("empty.wav", 16000, 1, 0, 0), "no samples");
 	refuses(put_wav("slow.wav", 99, 1, 20000, 20000), "1 channels of 99 samples a second");
