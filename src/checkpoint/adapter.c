@@ -2,6 +2,7 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include "checkpoint/adapter.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <pcre2.h>
 #include <stdio.h>
@@ -318,12 +319,33 @@ static const struct weight *base_named(const struct adapter *d, const char *modu
 	return w || !has_own_prefix(d, module) ? w : computing_find(&d->k, strchr(module, '.') + 1, end);
 }
 
+// Does an expression mean to Python what it means to PCRE2? Groups with names or options, classes by names, references, and what
+// one of the two has alone are not taken.
+static bool is_common(const char *expression)
+{
+	static const char *const groups[] = { "(?:", "(?=", "(?!", "(?<=", "(?<!" };
+
+	for (const char *at = expression; *at; at++) {
+		bool is_known = *at != '(' || (at[1] != '?' && at[1] != '*');
+		for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
+			is_known = is_known || text_starts(at, groups[i]);
+		if (!is_known || text_starts(at, "{,") || (*at == '[' && at[1] && strchr(":.=[", at[1])))
+			return false;
+		if (*at == '\\' && (!*++at || (isalnum((unsigned char)*at) && !strchr("dwsDWSbB", *at))))
+			return false;
+	}
+	return true;
+}
+
 // Python's re.fullmatch of a module's name.
 static enum status full_match(
 	const struct adapter *d, const char *key, const char *expression, const char *module, bool *out, struct error *err)
 {
 	const double begin = clock_thread_ms();
 	int code, found = 0;
+	if (!is_common(expression))
+		return error_set(err, STATUS_UNSUPPORTED, "%s: \"%s\" with the expression \"%.60s\" is not read yet", d->k.file,
+			key, expression);
 	size_t where;
 	pcre2_code *c = strlen(expression) > EXPRESSION_MOST
 		? NULL
