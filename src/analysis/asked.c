@@ -89,6 +89,8 @@ void asked_of(struct asked *out, struct arena *a, const struct side_row *r, cons
 	out->field[ASKED_PROMPT] = number(a, prompt);
 	out->field[ASKED_NEW] = number(a, fresh);
 	out->field[ASKED_PLATFORM] = c->requested ? c->requested : c->platform;
+	// A further try of --fallback answers the same question on another platform: its times are that one's.
+	out->field[ASKED_INSTEAD] = row_is_instead(row) ? row->tried : NULL;
 	out->field[ASKED_DEVICE] = word(c->device);
 	out->field[ASKED_OPTIONS] = word(r->question.own_options);
 	out->field[ASKED_SHAPES] = c->is_static ? "static" : c->is_dynamic ? "dynamic" : NULL;
@@ -127,6 +129,12 @@ void asked_learn(struct asked *x, const struct asked *y)
 		x->field[ASKED_FILES] = y->field[ASKED_FILES];
 }
 
+// What the device is one of.
+static enum asked_field place_of(const struct asked *x)
+{
+	return x->field[ASKED_INSTEAD] ? ASKED_INSTEAD : ASKED_PLATFORM;
+}
+
 const char *asked_words(struct arena *a, const struct asked *x, uint64_t leave)
 {
 	struct text t = { 0 };
@@ -146,8 +154,11 @@ const char *asked_words(struct arena *a, const struct asked *x, uint64_t leave)
 		case ASKED_PLATFORM:
 			text_addf(&t, "%s%s", t.length ? " on " : "on ", v);
 			break;
+		case ASKED_INSTEAD:
+			text_addf(&t, "%sin its place %s", comma, v);
+			break;
 		case ASKED_DEVICE:
-			text_addf(&t, "%s%s", t.length && !(leave >> ASKED_PLATFORM & 1) ? ":" : comma, v);
+			text_addf(&t, "%s%s", t.length && !(leave >> place_of(x) & 1) ? ":" : comma, v);
 			break;
 		case ASKED_OPTIONS:
 			text_addf(&t, "%s%s", t.length ? " " : "", v);

@@ -14,6 +14,7 @@
 	X(PROMPT, "prompt tokens") \
 	X(NEW, "new tokens") \
 	X(PLATFORM, "platform") \
+	X(INSTEAD, "in its place") \
 	X(DEVICE, "device") \
 	X(OPTIONS, "options") \
 	X(SHAPES, "shapes") \

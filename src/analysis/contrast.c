@@ -8,6 +8,7 @@
 
 #include "analysis/asked.h"
 #include "base/text.h"
+#include "question/standing.h"
 
 static const struct {
 	const char *word, *unit;
@@ -119,7 +120,9 @@ static uint64_t chosen_fields(const struct groups *a, const struct groups *b)
 	for (unsigned f = 0; f < ASKED_COUNT; f++) {
 		// Unlike models are no choice between two ways to run one.
 		bool chosen = f != ASKED_FILES &&
-			(by_number || (by_platform && (f == ASKED_PLATFORM || f == ASKED_DEVICE || f == ASKED_OPTIONS)));
+			(by_number ||
+				(by_platform &&
+					(f == ASKED_PLATFORM || f == ASKED_INSTEAD || f == ASKED_DEVICE || f == ASKED_OPTIONS)));
 
 		if (chosen && is_constant(a, f) && is_constant(b, f) &&
 			!text_is(a->items[0].asked.field[f], b->items[0].asked.field[f]))
@@ -151,7 +154,7 @@ static const char *differs_words(const struct groups *a, const struct groups *b,
 
 bool contrast_ran(const struct side_row *r)
 {
-	return verdict_ran(r->verdict) && text_is(r->row.actual, r->row.requested);
+	return verdict_ran(r->verdict) && text_is(r->row.actual, row_is_instead(&r->row) ? r->row.tried : r->row.requested);
 }
 
 // Of throughput the time of one input: the statistics are of times, and the less the better.

@@ -27,7 +27,8 @@ const char *contrast_unit(enum contrast_metric m);
 enum contrast_metric contrast_find(const char *word); // CONTRAST_COUNT if there is none
 // Of one row, one number; NaN where it has none.
 double contrast_value(enum contrast_metric m, const struct row *r);
-bool contrast_ran(const struct side_row *r); // it gave outputs, on the platform that was asked for
+// It gave outputs, on the platform that was asked for, or that a further try of --fallback was made on.
+bool contrast_ran(const struct side_row *r);
 // Two sets of rows in one metric, which is set.
 struct contrast_line;
 enum status contrast_rows(struct contrast_line *line, const struct side_row *const *a, size_t a_count,

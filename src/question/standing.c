@@ -26,6 +26,11 @@ bool row_runs_on(const struct row *r, const char *platform)
 	return row_is_right_on(r, platform) && r->engine != NULL && !text_is(r->engine, "null");
 }
 
+bool row_is_instead(const struct row *r)
+{
+	return r->fallback_of != ROW_NONE && r->tried != NULL && !text_is(r->tried, r->requested);
+}
+
 bool row_is_shortened(const struct row *r)
 {
 	return r->shortened == 1 || (r->shortened != 0 && r->layers != ROW_NONE && r->layers > 0);

@@ -19,6 +19,8 @@ bool row_counts(const struct row *r);
 // The model ran on `platform`: right there, by an engine that computes. The null engine never does, by its own name neither.
 bool row_runs_on(const struct row *r, const char *platform);
 
+// A further try of --fallback, on another platform than was asked for.
+bool row_is_instead(const struct row *r);
 bool row_is_shortened(const struct row *r); // fewer layers than the model has
 // Fewer tokens than usual, of an emulated device: one question with the rows of the usual length, and no time or memory to
 // compare with theirs.

@@ -189,8 +189,7 @@ static enum status take_rows(struct db *d, struct arena *a, struct condition *c,
 {
 	// Three statements and not one join: a file of an older assay that cannot be brought up to date lacks some of the
 	// columns.
-	const char *from = arena_printf(a, "FROM result r JOIN cell c ON c.id = r.id WHERE %s%s", text_get(&c->sql),
-		out->by_number ? "" : " AND r.fallback_of IS NULL");
+	const char *from = arena_printf(a, "FROM result r JOIN cell c ON c.id = r.id WHERE %s", text_get(&c->sql));
 	struct table t, cells, runs;
 	struct text list = { 0 };
 	struct error why = { 0 };

@@ -38,7 +38,7 @@ struct side {
 	size_t unfinished, unreadable; // left out: running or interrupted; whose question is no JSON object
 };
 
-// Rows without a verdict and interrupted ones are left out, and further tries of a chain too unless they are named by number.
+// Rows without a verdict and interrupted ones are left out.
 // BAD_INPUT: a word that says nothing, a row that is not there, or too many rows or timed runs.
 enum status store_side(
 	struct store *s, struct arena *a, const char *words, bool with_samples, struct side *out, struct error *err);

@@ -388,6 +388,39 @@ static void figures_are_qualified(void **state)
 	assert_null(qualifiers_of_sides(&arena, NULL, NULL));
 }
 
+// What --fallback ran on another platform is compared by its own answer and called so; what was asked for is a question beside
+// it. Not what ran on another platform without --fallback.
+static void a_fallback_is_compared_by_its_answer(void **state)
+{
+	static struct made a, b;
+	static struct made *const both[] = { &a, &b };
+	struct cell c = test_cell("m", "openvino");
+	struct contrast_result r;
+
+	(void)state;
+	c.requested = "cuda";
+	c.device = "CPU";
+	for (size_t i = 0; i < 2; i++) {
+		struct cell asked = test_cell("m", "cuda");
+		struct side_row *first = make(both[i], &asked, 1, 10), *instead = make(both[i], &c, 1, i ? 20 : 10);
+
+		first->verdict = VERDICT_UNAVAILABLE;
+		first->row.tried = "cuda";
+		instead->row.requested = "cuda";
+		instead->row.tried = "openvino";
+		instead->row.fallback_of = 1;
+	}
+	OK(contrast_make(&a.side, &b.side, 1u << CONTRAST_LATENCY, 1, &arena, &r, &err));
+	assert_true(r.count == 2 && r.compared == 1 && r.worse_verdicts == 0);
+	assert_string_equal(r.items[0].what, "m on cuda, batch 1, 128 tokens");
+	assert_false(r.items[0].lines[0].is_compared);
+	assert_string_equal(r.items[1].what, "m on cuda, in its place openvino:CPU, batch 1, 128 tokens");
+	assert_true(fabs(r.items[1].lines[0].c.ratio - 2) < 0.01);
+	b.row[1].row.actual = "cpu";
+	OK(contrast_make(&a.side, &b.side, 1u << CONTRAST_LATENCY, 1, &arena, &r, &err));
+	assert_int_equal(r.compared, 0);
+}
+
 // Sixteen runs of one question, one of them with two rows; from the ninth on they take 10 % longer, in a newer engine. Another
 // machine's rows and another question's are series of their own.
 static void a_series_changes(void **state)
@@ -444,6 +477,7 @@ int main(void)
 		cmocka_unit_test(metrics_and_directions),
 		cmocka_unit_test_teardown(other_files_are_another_question, forget),
 		cmocka_unit_test_teardown(figures_are_qualified, forget),
+		cmocka_unit_test_teardown(a_fallback_is_compared_by_its_answer, forget),
 		cmocka_unit_test_teardown(a_series_changes, forget),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
