@@ -373,10 +373,12 @@ static int run(int argc, char **argv)
 			"  assay compare on:cpu on:openvino --format md\n"
 			"  assay compare yesterday.duckdb assay.duckdb\n"
 			"  assay compare baseline.duckdb run:last --fail-slower 5% --fail-wrong\n\n"
-			"Exit codes: 0 nothing is worse; 1 bad use or an error of assay's own; 2 something is called slower (or "
-			"more\n"
-			"memory, less throughput), or a verdict became worse, or the sides have no question in common; 3 with\n"
-			"--fail-wrong a row of B is wrong (wins).\n",
+			"Exit codes: 0 nothing of what was compared is worse; 1 bad use or an error of assay's own; 2 something "
+			"is\n"
+			"called slower (or more memory, less throughput), or a verdict became worse, or nothing could be "
+			"compared\n"
+			"(no question in common, or in none of them a figure of both sides, a verdict that became better, or\n"
+			"\"compiles\"); 3 with --fail-wrong a row of B is wrong (wins).\n",
 		.options = options,
 		.min_words = 2,
 		.max_words = 2,
@@ -409,9 +411,9 @@ static int run(int argc, char **argv)
 	} else {
 		print_text(&a, &sides[0], &sides[1], &r, verbose);
 	}
-	code = fail_wrong && is_any_wrong(&r)                       ? EXIT_WRONG
-		: beyond(&r, limit) || r.worse_verdicts || !r.count ? EXIT_VERDICT
-								    : EXIT_GOOD;
+	code = fail_wrong && is_any_wrong(&r)                                  ? EXIT_WRONG
+		: beyond(&r, limit) || r.worse_verdicts || !contrast_tells(&r) ? EXIT_VERDICT
+									       : EXIT_GOOD;
 	arena_done(&a);
 	return code;
 }

@@ -402,6 +402,15 @@ enum status contrast_make(const struct side *a, const struct side *b, unsigned w
 	return STATUS_OK;
 }
 
+bool contrast_tells(const struct contrast_result *r)
+{
+	bool any = r->compared > 0;
+
+	for (size_t i = 0; i < r->count; i++)
+		any = any || r->items[i].change > 0 || r->items[i].verdict_b == VERDICT_COMPILES;
+	return any;
+}
+
 // ---- JSON --------------------------------------------------------------------------------------------------------
 
 static json_t *real(double x)

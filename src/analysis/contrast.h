@@ -74,6 +74,9 @@ struct contrast_result {
 // metrics: bits 1 << enum contrast_metric; 0: all. `seed` of the bootstrap.
 enum status contrast_make(const struct side *a, const struct side *b, unsigned metrics, uint64_t seed, struct arena *arena,
 	struct contrast_result *out, struct error *err);
+// Something was compared: a figure, or a verdict that became better, or one that says that a model compiles, which has no
+// figures. Verdicts that became worse are counted in the result.
+bool contrast_tells(const struct contrast_result *r);
 json_t *contrast_json(const struct side *a, const struct side *b, const struct contrast_result *r);
 
 #endif

@@ -67,6 +67,9 @@ has out '^  verdict     A (right|unjudged), B failed: worse$'
 has out '^              B: .*as asked'
 code 0 "$ASSAY" compare "$work/b.duckdb:run:1" "$work/c.duckdb:1"
 has out ', B (right|unjudged): better$'
+# What ran nowhere was not compared.
+code 2 "$ASSAY" compare "$work/b.duckdb" "$work/b.duckdb"
+has out '^1 question in common, 0 comparisons'
 unset ASSAY_NULL
 
 # Other weights under one name are another model, whichever rows are named; every platform knows which.
