@@ -241,7 +241,7 @@ static int parse_option(const struct cli_usage *usage, int argc, char **argv, in
 
 		if (!next)
 			return cli_bad_use("%s wants a value: %s", shown, o->argument ? o->argument : "VALUE");
-		if (given && o->kind != CLI_TEXT && find_option(usage->options, given, strcspn(given, "=")))
+		if (given && find_option(usage->options, given, strcspn(given, "=")))
 			return cli_bad_use("%s wants a value, %s, and not another option: %s", shown,
 				o->argument ? o->argument : "VALUE", next);
 		value = argv[++*i];

@@ -26,6 +26,8 @@ bad "--batch wants a whole number from 1 to 65536, not '0'" run x --batch=0
 bad "--batch wants a whole number from 1 to 65536, not '1e3'" run x --batch 1e3
 bad '--batch wants a value: N' run x --batch
 bad "--timeout wants a number from 0.1" run x --timeout never
+bad "--db wants a value, FILE, and not another option: --no-conform" run x --db --no-conform
+bad "-o wants a value, .*, and not another option: --json" report -o --json
 bad '--json takes no value' run x --json=yes
 bad "no platform is called extra" detect extra
 bad '--golden .*: no such file' run x --golden "$work/none"
