@@ -314,7 +314,9 @@
 	X(TEXT, output_shape, "shape of the first output") \
 	X(TEXT, placed_by, "how the engine got the weights: memory, hardlink, reflink, copy, file") \
 	X(TEXT, artifact_key, "SHA-256 of graph, weight headers and blob identities") \
-	X(TEXT, model_sha256, "of the names and contents of the model's files, the same on every platform; null: not known") \
+	X(TEXT, model_sha256, \
+		"of the names and contents of the model's files, the same on every platform; null: not known, or its weights " \
+		"were made in one precision alone (--fit), as the same model's of another are not") \
 	X(TEXT, inputs_hash, "SHA-256 of the inputs") \
 	X(TEXT, inputs_note, \
 		"which integers an .onnx file's inputs were given, and whether the table that they index was found; which of " \

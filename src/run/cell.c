@@ -378,7 +378,8 @@ static const char *state_text(
 static void begin_row(struct row *r, const struct cell *c, const char *golden, const char *identity, struct arena *a)
 {
 	ask_about(r, c, a);
-	r->model_sha256 = digest_is_known(identity) ? identity : NULL;
+	// Weights made in one precision alone are other files than those of the same model in another.
+	r->model_sha256 = digest_is_known(identity) && !c->unwritten ? identity : NULL;
 	if (c->data) {
 		const char *digest = data_digest(a, c->data, c->path);
 

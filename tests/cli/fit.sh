@@ -29,6 +29,12 @@ code 0 "$ASSAY" matrix --models $fit --resume --output-dir "$work/fitted"
 has out '1 finished before'
 code 0 "$ASSAY" run ${fit/--memory 0.06 --fit/--precision int8-weights} --json
 json 'd[0]["verdict"] == "right" and d[0]["fitted"] is None and d[0]["nmse"] > 0'
+# Its files are others than those of float32, and it is the same model.
+code 0 "$ASSAY" run ${fit/--memory 0.06 --fit/} --json
+json 'd[0]["verdict"] == "right" and d[0]["precision"] is None'
+code 0 "$ASSAY" recommend "$work/wide" --seq 8
+has out '^  use +cpu'
+lacks out 'other files'
 code 0 "$ASSAY" run $fit
 has out 'right \(.*int8-weights, taken to fit'
 has out '^  fitted +asked as stored'
