@@ -161,8 +161,8 @@ void summary_gather_partials(struct summary *out, struct arena *a)
 	out->partials = ARENA_ARRAY(a, out->cell_count + 1, struct report_partial);
 	for (size_t i = 0; i < out->cell_count; i++) {
 		const struct row *r = &out->cells[i].row;
-		if (r->nodes_elsewhere == ROW_NONE || r->nodes_elsewhere <= 0)
-			continue;
+		if (r->nodes_elsewhere == ROW_NONE || r->nodes_elsewhere <= 0 || r->actual == NULL)
+			continue; // what --no-fallback refuses did not run
 		out->partials[out->partial_count++] = (struct report_partial){ &out->cells[i],
 			arena_join(a, out->cells[i].platform, ", ", out->cells[i].question.cell.question.pipeline_parts),
 			arena_printf(a, "%lld of %lld", (long long)r->nodes_elsewhere,

@@ -149,7 +149,8 @@ const struct store_question store_questions[] = {
 		" round(fallback_factor, 2) AS factor, fallback_against AS against_row,"
 		" COALESCE(fallback_reason, placement_note) AS reason, imported, id AS \"row\""
 		" FROM latest"
-		" WHERE source IS NULL AND (fallback_of IS NOT NULL OR actual <> requested OR nodes_elsewhere > 0)"
+		" WHERE source IS NULL AND (fallback_of IS NOT NULL OR actual <> requested"
+		" OR (nodes_elsewhere > 0 AND actual IS NOT NULL))"
 		" ORDER BY id",
 		false },
 

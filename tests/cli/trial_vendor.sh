@@ -32,6 +32,11 @@ code 2 "$ASSAY" run "$bert" --synthetic --on null:leave=all --runs 3 --no-confor
 has out 'on null \(ran on cpu\): fell_back .*: 91 nodes are on cpu, the first Gather'
 code 2 "$ASSAY" run "$bert" --synthetic --on null:leave=all --runs 3 --no-conform --no-fallback --json
 json 'd[0]["verdict"] == "unsupported" and d[0]["latency_ms"] is None and "the first: Gather" in d[0]["cause"]'
+refused=$(python3 -c 'import json,sys; print(json.load(open(sys.argv[1]))[0]["row"])' "$work/out")
+code 0 "$ASSAY" query fallbacks --format json
+json "[r['row'] for r in d] == [$refused - 2]" # of the newest answer of leave=all nothing ran
+code 0 "$ASSAY" report --format md
+has out '^## Ran only in part on the platform$'
 
 # Left alone it may compute in another precision than ours: the row says in which, and what that loses.
 code 0 "$ASSAY" run "$bert" --synthetic --on openvino --as-shipped --runs 5
