@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The report as JUnit XML for continuous integration: a suite a platform, a case a cell.
 //
-//   wrong, failed, ran elsewhere        failure    assay was asked whether it runs right, and it does not
+//   wrong, lossy, failed,               failure    assay was asked whether it runs right, and it does not
+//   ran elsewhere, NOT VALID
 //   crashed, timeout, not_asked,        error      no answer came
 //   interrupted
 //   unavailable, unsupported,           skipped    an answer, with its reason, and no fault
@@ -9,7 +10,7 @@
 //   still running, stood in,
 //   imported, the null engine
 //   right                               passed; also elsewhere, where --allow-fallback was given, and
-//                                       says where. A failure where its scenario is NOT VALID
+//                                       says where
 #include <math.h>
 
 #include "base/visible.h"
