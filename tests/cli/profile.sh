@@ -104,6 +104,7 @@ class Page(HTMLParser):
 Page().feed(page)
 assert not stack and len(boxes) > 20 and all(b.get("title") for b in boxes)
 assert any("layers.1" in b["title"] for b in boxes)
+assert ", 0.0 GFLOP/s, 0.0 GB/s" not in page and "<td></td>" in page # what is not known has no figure
 PY
 done
 

@@ -76,11 +76,13 @@ static const char *figures(
 	const struct profile_view *v, const char *name, const struct profile_sum *s, const struct profile_node *n)
 {
 	struct arena *a = v->arena;
+	const char *flops = profile_rate(a, s, s->flops), *bytes = profile_rate(a, s, s->bytes);
 	double roof = profile_share(s);
 
 	return arena_printf(a, "%s: %s, %.1f %% of the run%s%s%s%s", name, report_ms(a, s->ms), s->ms / v->whole_ms * 100,
 		s->nodes > 1 ? arena_printf(a, ", %zu nodes", s->nodes) : "",
-		s->costed_ms > 0 ? arena_printf(a, ", %.1f GFLOP/s, %.1f GB/s", s->flops / s->ms / 1e6, s->bytes / s->ms / 1e6)
+		*flops || *bytes ? arena_printf(a, "%s%s%s%s%s%s", *flops ? ", " : "", flops, *flops ? " GFLOP/s" : "",
+					   *bytes ? ", " : "", bytes, *bytes ? " GB/s" : "")
 				 : "",
 		isnan(roof) ? ""
 			    : arena_printf(a, ", %.0f %% of the roofline (%s)", roof * 100,
@@ -213,11 +215,8 @@ static void table_line(const struct profile_view *v, struct text *out, int depth
 
 	text_addf(out, "<tr><td style=\"padding-left:%dpx\">%s</td><td>%.3f</td><td>%.1f</td><td>%zu</td>", 8 + 18 * depth,
 		html_esc(v->arena, name), s->ms, s->ms / v->whole_ms * 100, s->nodes);
-	if (s->costed_ms > 0)
-		text_addf(out, "<td>%.1f</td><td>%.1f</td>", s->flops / s->ms / 1e6, s->bytes / s->ms / 1e6);
-	else
-		text_add(out, "<td></td><td></td>");
-	text_addf(out, "<td>%s</td></tr>\n",
+	text_addf(out, "<td>%s</td><td>%s</td><td>%s</td></tr>\n", profile_rate(v->arena, s, s->flops),
+		profile_rate(v->arena, s, s->bytes),
 		isnan(roof)
 			? ""
 			: arena_printf(v->arena, "%.0f %s", roof * 100, s->memory_ms > s->roof_ms / 2 ? "memory" : "compute"));

@@ -13,6 +13,13 @@
 enum { SENTENCE_PARTS = 4 };
 static const double part_least = 0.03, uneven = 1.3;
 
+const char *profile_rate(struct arena *a, const struct profile_sum *s, double amount)
+{
+	const double rate = s->costed_ms > 0 ? amount / s->ms / 1e6 : 0;
+
+	return isfinite(rate) && rate > 0 ? arena_printf(a, "%.1f", rate) : "";
+}
+
 double profile_share(const struct profile_sum *s)
 {
 	return s->roof_ms > 0 && s->costed_ms > 0 ? s->roof_ms / s->costed_ms : (double)NAN;

@@ -61,6 +61,8 @@ json_t *profile_view_json(const struct profile_view *v);
 void profile_view_html(const struct profile_view *v, struct text *out);
 const char *profile_without_numbers(struct arena *a, const char *scope); // "layers.11/attn" -> "layers.*/attn"
 void profile_sum_add(struct profile_sum *sum, const struct profile_sum *other);
+// `amount` of it, flops or bytes, in billions a second; "" where that is not known.
+const char *profile_rate(struct arena *a, const struct profile_sum *s, double amount);
 double profile_share(const struct profile_sum *s); // of the roofline; NaN where no roof is known
 
 #endif

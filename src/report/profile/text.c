@@ -10,11 +10,6 @@
 enum { NAME_WIDTH = 46 };
 static const double scope_least = 0.002; // of the time; smaller parts of a layer are summed in their layer
 
-static const char *figure(struct arena *a, double x, int digits)
-{
-	return isfinite(x) && x > 0 ? arena_printf(a, "%.*f", digits, x) : "";
-}
-
 // A name that is too long keeps its end, which tells the node.
 static const char *shortened(struct arena *a, const char *name, size_t width)
 {
@@ -27,12 +22,11 @@ static void line(const struct profile_view *v, struct text *out, int indent, con
 	const char *behind)
 {
 	struct arena *a = v->arena;
-	bool costed = s->costed_ms > 0;
 	double roof = profile_share(s);
 
 	visible_addf(out, "%*s%-*s %9.3f %6.1f %6zu %9s %8s %12s  %s\n", 2 + indent, "", NAME_WIDTH - indent,
 		shortened(a, name, (size_t)(NAME_WIDTH - indent)), s->ms, s->ms / v->whole_ms * 100, s->nodes,
-		costed ? figure(a, s->flops / s->ms / 1e6, 1) : "", costed ? figure(a, s->bytes / s->ms / 1e6, 1) : "",
+		profile_rate(a, s, s->flops), profile_rate(a, s, s->bytes),
 		isnan(roof) ? "" : arena_printf(a, "%.0f %s", roof * 100, s->memory_ms > s->roof_ms / 2 ? "memory" : "compute"),
 		behind);
 }
