@@ -35,7 +35,7 @@ static void add_value(struct text *t, struct arena *a, const char *key, const js
 	if (json_is_string(v))
 		text_add(t, json_string_value(v));
 	else if (json_is_integer(v) && (text_ends(key, "_bytes") || text_is(key, "bytes")))
-		text_add(t, show_size(a, (uint64_t)n));
+		text_add(t, n > 0 && n < 1024 ? arena_printf(a, "%lld bytes", (long long)n) : show_size(a, (uint64_t)n));
 	else if (json_is_integer(v) && text_ends(key, "_khz"))
 		text_addf(t, "%.2f GHz", (double)n / 1e6);
 	else if (json_is_integer(v))

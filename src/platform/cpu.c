@@ -116,7 +116,7 @@ static json_t *find_caches(const struct sysfs *s)
 		facts_number(one, "bytes", size ? size_of(size) : -1);
 		facts_number(one, "line_bytes", sysfs_number(s, -1, "%s/coherency_line_size", folder));
 		facts_number(one, "ways", sysfs_number(s, -1, "%s/ways_of_associativity", folder));
-		facts_text(one, "shared_by", shared);
+		facts_text(one, "cpus", shared);
 		facts_number(one, "shared_by_threads", shared ? count_list(shared) : -1);
 		json_array_append_new(out, one);
 	}

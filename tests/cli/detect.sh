@@ -51,6 +51,7 @@ for name in cpu cuda rocm mps openvino qnn webnn webgpu; do
 	has out "^  $name +(yes|no) +."
 done
 lacks out '^  null '
+lacks out 'line 0\.1 KiB|shared by [0-9-]+, shared by'
 
 # Without any engine every platform says what is missing, and that is no error. An empty folder first in the path hides
 # nothing, so this looks only where a library that cannot be opened comes first.
