@@ -39,7 +39,9 @@ json_t *show_written(const char *path)
 
 const char *show_ms(struct arena *a, double x)
 {
-	return arena_printf(a, "%.*f", x < 1 ? 3 : x < 10 ? 2 : x < 1000 ? 1 : 0, x);
+	if (x < 1) // halves go up, as where microseconds are shown
+		return arena_printf(a, "%.3f", round(x * 1e3) / 1e3);
+	return arena_printf(a, "%.*f", x < 10 ? 2 : x < 1000 ? 1 : 0, x);
 }
 
 const char *show_qualified(struct arena *a, const char *words, const struct row *r)

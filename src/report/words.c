@@ -15,8 +15,8 @@ const char *report_ms(struct arena *a, double ms)
 {
 	if (isnan(ms))
 		return NULL;
-	if (ms < 0.9995)
-		return three_digits(a, ms * 1e3, "µs");
+	if (ms < 0.9995) // halves go up, as where milliseconds are shown
+		return three_digits(a, ms >= 0.09995 ? round(ms * 1e3) : ms * 1e3, "µs");
 	return ms >= 999.5 ? three_digits(a, ms / 1e3, "s") : three_digits(a, ms, "ms");
 }
 

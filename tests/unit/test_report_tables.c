@@ -658,6 +658,8 @@ static void test_times(void **state)
 	says(&f->md, "Averages are of medians");
 	says(&f->md, "11 runs, 4.00 ms to 6.00 ms, unstable");
 	assert_string_equal(text_in(section(f, "performance_extremes", 0), "which"), "fastest");
+	assert_string_equal(report_ms(&f->store.arena, 0.4645), "465 µs"); // as `assay run` has it: 0.465 ms
+	assert_string_equal(report_ms(&f->store.arena, 0.0464), "46.4 µs");
 }
 
 // Of each model the slowest to load first; what nobody measured on hardware is not in it.
