@@ -110,12 +110,61 @@ static void say_shapes(struct work *w)
 	text_done(&t);
 }
 
+// The file's own name of a dimension; NULL: it is a number, or has none.
+static const char *symbol_of(const struct work *w, const struct tensor *made, int axis)
+{
+	for (size_t i = 0; i < w->outline.input_count; i++) {
+		const struct tensor_type *t = &w->outline.inputs[i];
+
+		if (text_is(t->name, made->name))
+			return axis < t->rank && t->dim[axis] < 0 ? t->symbol[axis] : NULL;
+	}
+	return NULL;
+}
+
+// Was this dimension of that name given with --dim?
+static bool is_asked(const struct asked_inputs *asked, const char *symbol)
+{
+	bool any = false;
+
+	for (size_t d = 0; d < asked->dim_count; d++)
+		any |= text_is(asked->dims[d].symbol, symbol);
+	return any;
+}
+
+// "sequence=128, past=0": open dimensions that nobody gave and of which guess.words do not tell, with their usual sizes. The
+// batch is a column of the row.
+static const char *usual_sizes(struct work *w)
+{
+	const char *out = NULL, *guessed = w->guess.words ? w->guess.words : "";
+	struct arena *a = &w->arena;
+
+	if (w->spec || w->ask.golden || w->ask.inputs || w->asked_of_inputs.shape_count)
+		return NULL;
+	for (size_t i = 0; i < w->made_count; i++)
+		for (int k = 0; k < w->made[i].rank; k++) {
+			const char *symbol = symbol_of(w, &w->made[i], k);
+			const int64_t n = w->made[i].dim[k];
+
+			if (!symbol || !*symbol || is_asked(&w->asked_of_inputs, symbol) ||
+				(k == 0 && (text_starts(symbol, "batch") || n == w->ask.batch)) ||
+				(k > 0 && n > 0 && (n == w->ask.sequence || n == w->guess.sequence)) ||
+				strstr(guessed, arena_printf(a, "%.60s: guessed", w->made[i].name)))
+				continue;
+			const char *one = arena_printf(a, "%.60s=%lld", symbol, (long long)n);
+			out = out && strstr(out, one) ? out : arena_join(a, out, ", ", one);
+		}
+	return out;
+}
+
 // What its inputs are, in words: integers and their tables, what was asked, what was guessed and which guesses were refused.
 static void say_inputs(struct work *w, const struct tensor_type *types, size_t count)
 {
 	struct arena *a = &w->arena;
-	const char *note = inputs_note(a, types, count, &w->hints);
+	const char *note = inputs_note(a, types, count, &w->hints), *usual = usual_sizes(w);
 
+	if (usual)
+		note = arena_join(a, note, "; ", arena_printf(a, "guessed %s, as is usual", usual));
 	note = arena_join(a, note, "; ", w->guess.words);
 	if (w->guess.words && w->refused_guess)
 		note = arena_printf(a, "%s; %zu other %s refused: %s", note, w->guess.number,
@@ -217,18 +266,6 @@ enum status work_make_tensors(struct work *w, const struct tensor_type *types, s
 	return st;
 }
 
-// The file's own name of a dimension; NULL: it is a number, or has none.
-static const char *symbol_of(const struct work *w, const struct tensor *made, int axis)
-{
-	for (size_t i = 0; i < w->outline.input_count; i++) {
-		const struct tensor_type *t = &w->outline.inputs[i];
-
-		if (text_is(t->name, made->name))
-			return axis < t->rank && t->dim[axis] < 0 ? t->symbol[axis] : NULL;
-	}
-	return NULL;
-}
-
 // Where some dimensions were asked for and others were given a usual number: one may follow from another, as
 // total_sequence_length does from sequence_length, and no name says so.
 static const char *other_dims(struct work *w)
@@ -241,11 +278,8 @@ static const char *other_dims(struct work *w)
 	for (size_t i = 0; i < w->made_count; i++)
 		for (int k = 0; k < w->made[i].rank; k++) {
 			const char *symbol = symbol_of(w, &w->made[i], k), *one;
-			bool is_asked = false;
 
-			for (size_t d = 0; d < asked->dim_count; d++)
-				is_asked |= text_is(asked->dims[d].symbol, symbol);
-			if (!symbol || !*symbol || is_asked)
+			if (!symbol || !*symbol || is_asked(asked, symbol))
 				continue;
 			one = arena_printf(a, "%.60s=%lld", symbol, (long long)w->made[i].dim[k]);
 			if (given && strstr(given, one))

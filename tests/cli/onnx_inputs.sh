@@ -136,6 +136,13 @@ code 0 "$ASSAY" build "$work/whole" -o "$work/graph"
 # The model has 64 positions: the usual 128 tokens are refused, and the next guess is taken.
 code 0 "$ASSAY" run "$work/graph/model.onnx" $quick --json
 json 'd[0]["verdict"] == "right" and d[0]["sequence"] == 64 and "input_ids: guessed 64 tokens; 1 other guess was refused" in d[0]["inputs_note"] and d[0]["hint"] is None'
+# Lengths that every model has are guessed, too.
+code 0 "$ASSAY" synth "$SOURCE/tests/conform/cases/llama" -o "$work/causal"
+code 0 "$ASSAY" build "$work/causal" -o "$work/past"
+code 0 "$ASSAY" run "$work/past/model.onnx" $quick --json
+json 'd[0]["verdict"] == "right" and d[0]["inputs_note"].endswith("; guessed sequence=128, total_sequence_length=128, past_sequence_length=0, as is usual")'
+code 0 "$ASSAY" run "$work/past/model.onnx" $quick --dim sequence=8,total_sequence_length=8,past_sequence_length=0 --json
+json '"guessed" not in d[0]["inputs_note"]'
 # Where no guess is taken, the row says how to give a shape.
 code 2 "$ASSAY" run "$work/wide.onnx" $quick
 has out 'hint +the shapes of open dimensions were guessed: `--shape x:N,\.\.\.` or `--dim h=N` gives others'
