@@ -19,6 +19,8 @@ has out 'llama.jsonl: 2 rows of llama-bench 6000$'
 has out 'llama.csv: 2 rows of llama-bench 5163$'
 has out 'optimum.json: 1 row of optimum-benchmark 0.6.0$'
 has out 'perf_test.txt: 1 row of onnxruntime_perf_test$'
+code 0 "$ASSAY" query runs --format json
+json 'd and all(r["imported"] and (r["machine"].startswith("of a file: ") or len(r["machine"]) == 8) for r in d)'
 "$ASSAY" query --json "SELECT id, model, requested, device, engine, verdict, source, batch, sequence, prompt_tokens, new_tokens, latency_ms, latency_min_ms, latency_max_ms, prefill_ms, token_ms,
 	tokens_per_s, load_ms, first_ms, throughput_per_s, peak_resident_mib, samples, threads, state FROM result ORDER BY id" >"$work/out"
 json 'len(d) == 11 and all(r["verdict"] == "unjudged" and r["source"] and r["state"] == "finished" for r in d)'
