@@ -181,8 +181,6 @@ static enum status recommend(
 	if (x->ask.sequence <= 0 && x->rows.choice_count > 0 && x->rows.choices[0].cell->row.sequence > 0)
 		x->ask.sequence = x->rows.choices[0].cell->row.sequence;
 	recommend_unmeasured(summary, &x->ask, features_on, x, &x->arena, &x->predicted);
-	if (x->ask.goal != RECOMMEND_LATENCY)
-		x->predicted.count = 0; // times only are predicted
 	return STATUS_OK;
 }
 
@@ -210,10 +208,10 @@ static int run(int argc, char **argv)
 		.synopsis = "assay recommend MODEL [--for latency|throughput|memory|cost] [--max-memory GIB] [options]",
 		.text = "The platform, precision and options to run a model with, from what was measured: right rows on\n"
 			"the platform that was asked for, of one question. Emulators, fallbacks, other tools' results and wrong\n"
-			"answers are never chosen, and are named with the reason. Platforms on which nobody ran the model get a\n"
-			"PREDICTION, from what its graph computes and moves and from the rows of other models there (ten at\n"
-			"least, the largest at least half as large), with a 90 % interval and how often such intervals held on\n"
-			"this database.\n\n"
+			"answers are never chosen, and are named with the reason. For latency, platforms on which nobody ran\n"
+			"the model get a PREDICTION of the time, from what its graph computes and moves and from the rows of\n"
+			"other models there (ten at least, the largest at least half as large), with a 90 % interval and how\n"
+			"often such intervals held on this database. Memory, throughput and cost are not predicted.\n\n"
 			"  assay recommend bert-base-uncased\n"
 			"  assay recommend Qwen/Qwen2-0.5B-Instruct --for memory --max-memory 1.5\n"
 			"  assay recommend bert-base-uncased --for cost --price cpu=0.08EUR,cuda=1.20EUR\n\n"

@@ -439,6 +439,11 @@ void recommend_unmeasured(const struct summary *s, const struct recommend_ask *a
 		if ((ask->machine != NULL && !text_is(g->machine, ask->machine)) || is_measured(ask, g) ||
 			has_failed(s, ask, g) || !features(context, g->platform, g->precision, &asked))
 			continue;
+		if (ask->goal != RECOMMEND_LATENCY) {
+			out->too_few[out->too_few_count++] =
+				arena_printf(a, "%s: only times are predicted: --for latency", g->words);
+			continue;
+		}
 		if (forecast_make(g->points, g->count, &asked, &p.forecast, &why) != STATUS_OK) {
 			out->too_few[out->too_few_count++] = arena_printf(a, "%s: %s", g->words, why.text);
 			continue;

@@ -47,6 +47,11 @@ has out 'more than 1.02 MiB'
 code 2 "$ASSAY" recommend "$SOURCE/tests/conform/cases/vit"
 has out 'there is no row of this model here'
 has out 'no guess +cpu: too few models to predict from: 1 have a time here, and 10 are needed'
+for goal in memory throughput; do
+	code 2 "$ASSAY" recommend "$SOURCE/tests/conform/cases/vit" --for $goal
+	has out '^  no guess +cpu: only times are predicted: --for latency$'
+	lacks out 'too few models'
+done
 code 1 "$ASSAY" recommend bert-base-uncasd
 has err 'bert-base-uncasd: no such folder, .*the nearest known names are google-bert/bert-base-uncased'
 code 0 "$ASSAY" run "$bert" --on cpu --synthetic --runs 11 --no-conform --threads 1,2,3,4,5,6,7
