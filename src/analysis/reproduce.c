@@ -50,8 +50,9 @@ static const char *model_now(struct arena *a, const struct store_question *q, co
 	return q->cell.model;
 }
 
-// Alone it would be another question: what asks it is the command of its run.
-static enum status refuse_together(struct store *s, struct arena *a, const struct side_row *r, struct error *err)
+// By itself it would be another question: what asks it is the command of its run. `how` it was measured.
+static enum status refuse_part(
+	struct store *s, struct arena *a, const struct side_row *r, const char *how, const char *like, struct error *err)
 {
 	struct table t;
 	enum status st = store_query(s, arena_printf(a, "SELECT command FROM run WHERE id = %lld", (long long)r->run), &t, err);
@@ -60,10 +61,9 @@ static enum status refuse_together(struct store *s, struct arena *a, const struc
 	if (st != STATUS_OK)
 		return st;
 	return error_set(err, STATUS_BAD_INPUT,
-		"row %lld was measured together with %s, and alone it would be another question; its run was begun as (the "
-		"database's "
-		"word, without quotes): %s",
-		(long long)r->row.row, r->question.cell.together, command ? command : "assay run MODEL... --together");
+		"row %lld was measured %s, and alone it would be another question; its run was begun as (the database's word, "
+		"without quotes): %s",
+		(long long)r->row.row, how, command ? command : like);
 }
 
 enum status reproduce_read(struct store *s, struct arena *a, int64_t row, struct reproduce *out, struct error *err)
@@ -89,7 +89,12 @@ enum status reproduce_read(struct store *s, struct arena *a, int64_t row, struct
 		return error_set(err, STATUS_BAD_INPUT, "row %lld was measured by %s: assay was not asked for it", (long long)row,
 			r->source);
 	if (c->together)
-		return refuse_together(s, a, &out->old, err);
+		return refuse_part(
+			s, a, &out->old, arena_printf(a, "together with %s", c->together), "assay run MODEL... --together", err);
+	if (r->fallback_of != ROW_NONE)
+		return refuse_part(s, a, &out->old,
+			arena_printf(a, "by --fallback after row %lld, in place of %s", (long long)r->fallback_of, r->requested),
+			"assay run MODEL --fallback", err);
 	if (!platform_find(c->platform))
 		return error_set(
 			err, STATUS_BAD_INPUT, "row %lld ran on %s, which this assay does not know", (long long)row, c->platform);

@@ -76,6 +76,11 @@ code 0 bash -c "$(sed 's|--runs 9|--runs 5|' <<<"$command") --db five.duckdb"
 code 0 "$ASSAY" reproduce 1 --db five.duckdb
 has out '^  latency +not told: .*: cannot tell: no interval of the median then: n too small, 6 runs are needed$'
 
+# What --fallback took in another platform's place is no question of its own.
+ASSAY_NULL="cuda:fail=open openvino" code 0 "$ASSAY" run bert --no-conform --runs 3 --on cuda --fallback --db chain.duckdb
+code 1 "$ASSAY" reproduce 2 --db chain.duckdb
+has err '^assay: row 2 was measured by --fallback after row 1, in place of cuda, and alone it would be another question; its run was begun as .*: assay run bert .*--fallback'
+
 code 1 "$ASSAY" reproduce
 code 1 "$ASSAY" reproduce 99
 has err 'has no rows 99'
