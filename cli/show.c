@@ -413,6 +413,8 @@ void show_add_switch(struct text *t, struct arena *a, const struct row *r)
 		show_ms(a, r->switch_release_ms), show_ms(a, r->load_ms), show_ms(a, r->first_ms));
 	if (!isnan(r->switch_max_difference))
 		text_addf(t, "; its outputs differ from those there by at most %.3g", r->switch_max_difference);
+	else if (r->switch_not_compared)
+		text_addf(t, "; its outputs were not compared with those there: %s", r->switch_not_compared);
 	text_addf(t, "; %.1f MiB stayed behind", r->switch_left_mib);
 }
 

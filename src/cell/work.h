@@ -168,7 +168,7 @@ enum status work_first(struct work *w, struct error *err);
 // again; NOT_ASKED where that cannot be. Arrive: when the first run here is over. Compare: the outputs here with those there.
 enum status work_leave(struct work *w, struct error *err);
 void work_arrive(const struct work *w);
-void work_compare(const struct work *w);
+void work_compare(struct work *w);
 
 // work_together.c: of --together; else they do nothing. Meet: before the warm-up, waits until the others are there too;
 // NOT_ASKED: one of them will not come. Timed: around the timed runs. Hold: runs `run` again until the timed runs of all others

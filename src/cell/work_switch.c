@@ -121,14 +121,25 @@ static double most_apart(const struct tensor *x, const struct tensor *y)
 	return most;
 }
 
-void work_compare(const struct work *w)
+// A device that is emulated is given fewer tokens.
+static const char *why_other_inputs(struct work *w)
+{
+	const long long there = before.work.shape.sequence, here = w->shape.sequence;
+
+	return there == here
+		? "its inputs are others than those there"
+		: arena_printf(&w->arena, "%lld tokens here and %lld there: --seq asks both for one length", here, there);
+}
+
+void work_compare(struct work *w)
 {
 	const struct session *s = &w->part->session;
+	const bool same = text_is(w->inputs_hash, before.work.inputs_hash);
 	double most = (double)NAN;
 
-	if (!w->ask.switched_from || !text_is(w->inputs_hash, before.work.inputs_hash))
+	if (!w->ask.switched_from)
 		return;
-	for (size_t i = 0; i < before.out_count; i++)
+	for (size_t i = 0; same && i < before.out_count; i++)
 		for (size_t k = 0; k < s->output_count; k++)
 			if (is_alike(&before.out[i], &w->out[k])) {
 				const double apart = most_apart(&before.out[i], &w->out[k]);
@@ -137,4 +148,9 @@ void work_compare(const struct work *w)
 			}
 	if (isfinite(most))
 		say_row(json_pack("{s:f}", "switch_max_difference", most));
+	else
+		say_row(json_pack("{s:s}", "switch_not_compared",
+			!same                 ? why_other_inputs(w)
+				: isnan(most) ? "no output in float32 has a name and a shape of one there"
+					      : "an output has values that are no numbers, here or there"));
 }

@@ -228,6 +228,7 @@
 	X(REAL, switch_max_difference, \
 		"largest absolute difference of a float32 output from that of the platform before, of the same inputs; null: " \
 		"none that could be compared") \
+	X(TEXT, switch_not_compared, "why switch_max_difference is null after a switch") \
 	X(REAL, device_ms, "time on the device of a profiled run, by its own clock; null: not profiled, or nobody tells") \
 	X(REAL, clock_overhead_us, \
 		"median time between two looks at the clock with nothing between them; it is in every latency") \

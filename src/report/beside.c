@@ -85,7 +85,8 @@ void summary_gather_switches(struct summary *out, struct arena *a)
 		v[5] = value_ms(a, r->switch_release_ms);
 		v[6] = value_ms(a, r->load_ms);
 		v[7] = value_ms(a, r->first_ms);
-		v[8] = value_real(report_error(a, r->switch_max_difference), r->switch_max_difference);
+		v[8] = value_noted(
+			value_real(report_error(a, r->switch_max_difference), r->switch_max_difference), r->switch_not_compared);
 		v[9] = value_mib(a, r->switch_left_mib);
 	}
 }

@@ -173,7 +173,7 @@ const struct store_question store_questions[] = {
 		" and how far the outputs are apart",
 		" SELECT model, switched_from, requested AS platform, verdict, round(switch_ms, 3) AS switch_ms,"
 		" round(switch_release_ms, 3) AS release_ms, round(load_ms, 3) AS load_ms,"
-		" round(first_ms, 3) AS first_ms, switch_max_difference AS max_difference,"
+		" round(first_ms, 3) AS first_ms, switch_max_difference AS max_difference, switch_not_compared AS not_compared,"
 		" round(switch_left_mib, 1) AS left_mib, emulated, weights, layers, cause, imported, id AS \"row\""
 		" FROM asked"
 		" WHERE switched_from IS NOT NULL AND " OF_NEWEST_RUN

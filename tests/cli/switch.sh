@@ -31,6 +31,13 @@ if has_platform openvino; then
 	json '[r["engine"] for r in d] == ["ort", "openvino"] and [r["switched_from"] for r in d] == ["openvino", "cpu"]'
 	json 'all(r["verdict"] == "right" and 0 <= r["switch_max_difference"] < 1e-4 and r["switch_ms"] > r["load_ms"] for r in d)'
 fi
+# An emulated device gets fewer tokens: then the outputs are not compared, and the row says why.
+code 0 "$ASSAY" run bert --switch null,null:EMULATED --no-conform --json
+json 'all(r["switch_max_difference"] is None and r["switch_not_compared"].endswith(" there: --seq asks both for one length") for r in d)'
+code 0 "$ASSAY" query switches --json
+json 'd[-1]["max_difference"] is None and d[-1]["not_compared"].startswith("16 tokens here and ")'
+code 0 "$ASSAY" run bert --switch null,null:EMULATED --seq 16 --no-conform --json
+json 'all(r["switch_max_difference"] == 0 and r["switch_not_compared"] is None for r in d)'
 # The platform before does not take it: the question could not be put, whatever the other would have answered.
 code 2 "$ASSAY" run bert --switch null,null:fail=open --runs 3 --no-conform --json
 json '[r["verdict"] for r in d] == ["not_asked", "failed"] and "on null:fail=open, from which it was to be switched: failed" in d[0]["cause"]'
