@@ -246,8 +246,8 @@ const struct store_question store_questions[] = {
 		false },
 
 	{ "untested",
-		"pairs of a model and a platform without a finished row; here: was the platform found when somebody"
-		" looked last",
+		"pairs of a model and a platform on which nobody tried it: no finished row, or unavailable; here: was the"
+		" platform found when somebody looked last",
 		", models AS (SELECT DISTINCT model"
 		" FROM result"
 		" WHERE $1 = '' OR model = $1 OR regexp_extract(model, '[^/]*$') = $1)"
@@ -265,9 +265,10 @@ const struct store_question store_questions[] = {
 		" LEFT JOIN looked ON looked.platform = p.platform"
 		" WHERE ($2 = '' OR p.platform = $2) AND (p.platform <> 'null' OR $2 = 'null') AND NOT EXISTS (SELECT 1"
 		" FROM of_model r"
-		" WHERE r.model = m.model AND r.requested = p.platform AND NOT r.profiled AND r.state = 'finished'"
-		" AND r.verdict NOT IN " VERDICT_NO_ANSWER_SQL " AND r.source IS NULL  AND (COALESCE(r.engine,"
-		" '') <> 'null' OR p.platform = 'null'))"
+		" WHERE r.model = m.model AND COALESCE(r.tried, r.requested) = p.platform AND NOT r.profiled"
+		" AND r.state = 'finished' AND r.verdict NOT IN " VERDICT_NO_ANSWER_SQL
+		" AND r.verdict <> 'unavailable' AND r.source IS NULL"
+		" AND (COALESCE(r.engine, '') <> 'null' OR p.platform = 'null'))"
 		" ORDER BY looked.available DESC NULLS LAST, m.model, p.platform",
 		false },
 

@@ -27,6 +27,13 @@ code 1 "$ASSAY" query fastest
 has err 'there is no database'
 [ ! -e "$ASSAY_DB" ] || fail "a query made a database"
 
+# Who asks for what is not here has not tried it.
+if "$ASSAY" detect mps | grep -Eq "^  mps +no"; then
+	code 2 "$ASSAY" run "$SOURCE/tests/conform/cases/bert" --synthetic --on mps --db "$work/absent.duckdb"
+	code 0 "$ASSAY" query untested --on mps --db "$work/absent.duckdb" --json
+	json '[(r["platform"], r["here"], bool(r["reason"])) for r in d] == [("mps", False, True)]'
+fi
+
 # A database of the null engine: it computes nothing, and no question about times counts it unless it is asked for.
 "$ASSAY" run "$SOURCE/tests/conform/cases/bert" --synthetic --on null,null:fail=run@1 --runs 11 >/dev/null 2>"$work/err"
 code 0 "$ASSAY" query fastest --json
