@@ -110,7 +110,8 @@ struct report_speed report_speed_against(
 // claimed. A bootstrap: some milliseconds where both have several processes. report_claimed: of a speed that is known already.
 int report_claimed(const struct report_speed *s);
 int report_decided(const struct summary *s, const struct report_cell *c, const struct report_cell *other, struct arena *a);
-// "overlaps the lowest", "no claim", "lowest median"; NULL: another is faster, or nothing was compared.
+// "lowest median", "lowest median, others overlap", "overlaps the lowest", "no claim"; NULL: another is faster, or nothing was
+// compared.
 const char *report_rank_words(const struct report_cell *c);
 // "1.05 to 1.20 (99 %), 6 and 6 processes: faster", "one process each: no claim"; NULL.
 const char *report_speed_words(struct arena *a, const struct report_speed *s);

@@ -533,6 +533,7 @@ void summary_rank_line(struct summary *out, struct report_line *l, struct arena 
 		alone = alone && !c->is_near_fastest && !c->is_untold;
 	}
 	l->best = best;
+	best->is_best = true;
 	best->is_fastest = alone;
 	best->is_decided = best != lowest;
 	best->is_untold = best->is_untold && !best->is_near_fastest;
@@ -540,6 +541,8 @@ void summary_rank_line(struct summary *out, struct report_line *l, struct arena 
 
 const char *report_rank_words(const struct report_cell *c)
 {
+	if (c->is_near_fastest && c->is_best)
+		return c->is_decided ? "fastest by several processes, others overlap" : "lowest median, others overlap";
 	return c->is_fastest            ? c->is_decided ? "fastest by several processes" : "lowest median"
 		: c->is_near_fastest    ? "overlaps the lowest"
 		: !c->is_untold         ? NULL

@@ -49,6 +49,7 @@ struct report_cell {
 	// It stands among what does not run or is not right: neither good nor running, compiled, imported or only unjudged.
 	bool is_failure;
 	bool is_not_valid; // its scenario's rule did not hold, whatever its outputs are worth: it is ranked nowhere
+	bool is_best;      // of its line with several times
 	bool is_fastest, is_near_fastest; // of its line; near: its samples and those of the fastest overlap
 	bool is_untold;                   // of its line: they do not overlap, but one of the two is unstable: no claim
 	bool is_decided;                  // the fastest, and not by its median: several processes say so

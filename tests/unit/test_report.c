@@ -86,6 +86,8 @@ static void test_fastest(void **state)
 	assert_false(is_true(cell(f, 3, "openvino"), "near_fastest") || is_true(cell(f, 3, "cpu"), "near_fastest"));
 	assert_true(is_true(cell(f, 3, "openvino"), "unstable_no_claim") && is_true(cell(f, 3, "cpu"), "unstable_no_claim"));
 	says(&f->md, ", 100 ms (no claim, unstable)");
+	says(&f->md, ", 50.0 ms (lowest median, others overlap)"); // "near"
+	says(&f->md, ", 100 ms (overlaps the lowest)");
 	says(&f->md, "openvino (unstable, so no claim against: cpu)");
 	never_says(&f->md, "cpu takes less");
 	says(&f->html, "<span class=\"strong\">openvino</span><span>1 of 3 models</span>");
