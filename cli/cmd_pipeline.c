@@ -578,7 +578,9 @@ static int run(int argc, char **argv)
 		.text = arena_printf(&a,
 			"MODEL is a folder, or a name that is in the Hub's cache, with weights, and with the files of its "
 			"tokenizer\n"
-			"or processor. What the model makes of the INPUTs is printed as transformers' pipeline of that task\n"
+			"or processor. `assay fetch MODEL` brings those; modules.json of a model of sentences, and folders of\n"
+			"diffusers, come with --all.\n"
+			"What the model makes of the INPUTs is printed as transformers' pipeline of that task\n"
 			"answers. An INPUT is a text, or a file, known by its content: a picture, a sound, a text, or JSON, an\n"
 			"object with the task's inputs by name, or a list of them; such JSON may also be typed as it is, and -\n"
 			"is standard input. What looks like the name of a file that is not there is refused.\n"

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "hub/hub.h"
 #include "pipeline/states.h"
 
 static enum status states_of(
@@ -270,8 +271,9 @@ static enum status read_modules(struct sentences *s, struct error *err)
 	if (st || (st = read_file(s, "modules.json", &list, err)))
 		return st;
 	if (!json_array_size(list))
-		st = error_set(
-			err, STATUS_BAD_INPUT, "sentence-similarity needs modules.json, which is not there or has no modules");
+		st = error_set(err, STATUS_BAD_INPUT,
+			"sentence-similarity needs modules.json, which is not there or has no modules%s",
+			hub_is_download(s->c->p->folder) ? "; `assay fetch MODEL --all` brings all files of a repository" : "");
 	if (json_array_size(list) > LINES_MOST)
 		st = error_set(err, STATUS_UNSUPPORTED, "modules.json: more than %d modules", LINES_MOST);
 	json_array_foreach(list, i, one) if (!st) st = read_module(s, one, err);

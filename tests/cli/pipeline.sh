@@ -129,6 +129,12 @@ json.dump(config, open(path, "w"))
 PY
 code 0 "$ASSAY" pipeline --no-db --no-reference --on null --memory 1.5 "$work/sentence-similarity-roberta-cls-dense" 'One sentence' 'Another one'
 
+# What a download lacks may be in its repository.
+mv "$work/sentence-similarity-roberta-cls-dense/modules.json" "$work/modules.json"
+mkdir -p "$work/sentence-similarity-roberta-cls-dense/.cache/huggingface"
+code 1 "$ASSAY" pipeline --no-db --no-reference "$work/sentence-similarity-roberta-cls-dense" 'One sentence' 'Another one' --task sentence-similarity
+has err 'needs modules.json, which is not there or has no modules; `assay fetch MODEL --all` brings all files of a repository$'
+
 # What cannot be is a sentence.
 code 1 "$ASSAY" pipeline --no-db --no-reference "$classes"
 for name in nofile.txt my\ film.jpeg ./nofile "$work/nofile"; do
