@@ -111,6 +111,12 @@ static void add_latency(struct text *t, struct arena *a, const struct row *r)
 		text_addf(t, "; %.4g samples/s", row_median_per_s(r));
 }
 
+// Of a browser's processes together no high-water mark of the resident set is known.
+static double pss_alone(const struct row *r)
+{
+	return isnan(r->peak_resident_mib) ? r->peak_pss_mib : (double)NAN;
+}
+
 static void add_memory(struct text *t, const struct row *r)
 {
 	const struct {
@@ -118,6 +124,7 @@ static void add_memory(struct text *t, const struct row *r)
 		double mib;
 	} parts[] = { { "anonymous at its peak (what --memory limits)", r->peak_anonymous_mib },
 		{ "resident (with mapped weights and libraries)", r->peak_resident_mib },
+		{ "proportional, the largest at the end of a phase (of all its processes)", pss_alone(r) },
 		{ "on the device", r->device_memory_mib } };
 
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
@@ -242,6 +249,7 @@ void show_table_add(struct show_table *t, struct arena *a, const struct cell_res
 	const char *title = show_title(a, label, r);
 	const char *on = !strncmp(title, r->model, model) && text_starts(title + model, " on ") ? title + model + 4 : title;
 	const char *marks = row_qualifiers(a, r, QUALIFY_ALL);
+	const double memory = isnan(r->peak_resident_mib) ? r->peak_pss_mib : r->peak_resident_mib;
 	struct show_line *l = ARENA_ARRAY(a, 1, struct show_line);
 
 	*l = (struct show_line){ { r->row == ROW_NONE ? "" : arena_printf(a, "%lld", (long long)r->row),
@@ -252,8 +260,7 @@ void show_table_add(struct show_table *t, struct arena *a, const struct cell_res
 					 isnan(r->latency_ms)     ? ""
 						 : interval(a, r) ? interval(a, r)
 								  : "none",
-					 isnan(r->peak_resident_mib) ? "" : arena_printf(a, "%.1f MiB", r->peak_resident_mib),
-					 marks ? marks : "" },
+					 isnan(memory) ? "" : arena_printf(a, "%.1f MiB", memory), marks ? marks : "" },
 		NULL };
 	if (!isnan(r->latency_ms) && r->stability && !text_is(r->stability, "stable"))
 		l->of[SHOW_COLUMNS - 1] = arena_join(a, r->stability, ", ", marks);

@@ -174,8 +174,8 @@ static const struct report_column memory_columns[] = {
 static void best_memory(struct summary *out, struct arena *a)
 {
 	struct report_section *s = section_add(out, a, "best_memory", "Best hardware for memory",
-		"Lowest peak of the child process, mapped weights included, of good answers. One figure a row: it has no "
-		"interval.",
+		"Lowest peak of the child process, mapped weights included, of good answers; with a browser the largest "
+		"proportional set size at the end of a phase. One figure a row: it has no interval.",
 		memory_columns, sizeof memory_columns / sizeof *memory_columns, out->line_count);
 
 	for (size_t i = 0; i < out->line_count; i++) {

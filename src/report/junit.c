@@ -105,7 +105,7 @@ static void facts(const struct report_cell *c, struct arena *a, struct text *out
 	if (c->p90 != NULL)
 		text_addf(out, "&#10;90th percentile %s", esc(a, c->p90));
 	if (peak != NULL)
-		text_addf(out, "&#10;peak memory %s", peak);
+		text_addf(out, "&#10;%s %s", isnan(r->peak_resident_mib) ? "proportional memory" : "peak memory", peak);
 	if (c->agreement != NULL)
 		text_addf(out, "&#10;%s", esc(a, c->agreement));
 	if (c->is_elsewhere && c->row.fallback_allowed == 1)

@@ -100,8 +100,8 @@ static void matrix_md(const struct summary *s, struct arena *a, struct text *out
 			model_md(s, &s->lines[i], a, out);
 	text_add(out,
 		"\nLatency is the median of the warm runs, of several processes the median of theirs. Memory is the peak of the "
-		"child process, mapped weights "
-		"included.\n\n");
+		"child process, mapped weights included; with a browser the largest proportional set size at the end of a "
+		"phase, of all its processes.\n\n");
 }
 
 static void failures_md(const struct summary *s, struct arena *a, struct text *out)

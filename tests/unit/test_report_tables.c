@@ -935,6 +935,7 @@ static void test_junit(void **state)
 	allowed.row.actual = silent.row.actual = "openvino";
 	allowed.row.fallback_allowed = 1;
 	allowed.row.fallback_reason = "cpu took none of the graph";
+	allowed.row.peak_resident_mib = (double)NAN; // as a browser's
 	add(f, "allowed", "cpu", allowed);
 	add(f, "silent", "cpu", silent); // as older programs wrote it
 	written(f, REPORT_JUNIT, NULL, &xml);
@@ -954,6 +955,8 @@ static void test_junit(void **state)
 	says(&xml, "<skipped message=\"unsupported: unsupported\"/>");
 	says(&xml, "<skipped message=\"not enough memory: no_memory\"/>");
 	says(&xml, "median 10.0 ms (fastest 9.00 ms, slowest 11.0 ms)");
+	says(&xml, "&#10;peak memory 520 MiB");
+	says(&xml, "&#10;proportional memory 500 MiB");
 	never_says(&xml, "<script>");
 	text_done(&xml);
 }

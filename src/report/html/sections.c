@@ -82,7 +82,8 @@ void html_page_end(const struct summary *s, struct arena *a, struct text *out)
 		"(the 90th: 64), else it says that n is too small. "
 		"The fastest has the lowest median in its line; where another's fastest run is not slower than that median they "
 		"count as near each other; where one of the two is unstable and they do not overlap nothing is claimed; a "
-		"comparison of several processes decides before either. Peak memory counts mapped weights.</p>");
+		"comparison of several processes decides before either. Peak memory counts mapped weights; with a "
+		"browser it is the largest proportional set size at the end of a phase, of all its processes.</p>");
 	for (size_t i = 0; i < s->method_count; i++)
 		text_addf(out, "<p>Memory: %s.</p>", html_esc(a, s->methods[i]));
 	text_add(out, "<h2>Machine</h2><dl>");
