@@ -39,7 +39,8 @@ static void matrix_cell(const struct report_cell *c, struct arena *a, struct tex
 		text_addf(
 			out, "<span class=\"sub\">instead: <a href=\"#fallbacks\">%s</a></span>", html_esc(a, c->fallback->got));
 	if (c->cause != NULL)
-		text_addf(out, "<span class=\"sub clip\" style=\"margin-top:4px\">%s</span>", html_prose(a, c->cause));
+		text_addf(out, "<span class=\"sub clip\" style=\"margin-top:4px;overflow-wrap:anywhere\">%s</span>",
+			html_prose(a, c->cause));
 	text_add(out, "</div></td>");
 }
 
