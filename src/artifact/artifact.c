@@ -485,6 +485,18 @@ static enum status check_replaced(
 	return STATUS_OK;
 }
 
+// What of the model's weights anybody may do: all that is made of them gives nobody more.
+static mode_t rights_of(const struct checkpoint *c)
+{
+	mode_t rights = 0777;
+	struct stat st;
+
+	for (size_t i = 0; i < c->shard_count; i++)
+		if (c->shards[i].path && !stat(c->shards[i].path, &st))
+			rights &= file_rights_like(&st);
+	return rights;
+}
+
 enum status artifact_export(const struct artifact *arts, size_t count, const struct checkpoint *c, const char *folder, bool link,
 	const char **placed_by, struct error *err)
 {
@@ -502,9 +514,14 @@ enum status artifact_export(const struct artifact *arts, size_t count, const str
 	if (!ours)
 		return error_set(err, STATUS_BAD_INPUT,
 			"%s: holds another model's config.json; name a folder of its own for the graph", folder);
-	if ((s = check_replaced(arts, count, c, folder, err)) ||
-		(s = fill_folder(arts, count, c, folder,
-			 &(struct filling){ .ways = PLACE_REFLINK | PLACE_COPY | (link ? PLACE_LINK : 0) }, placed_by, err)))
+	if ((s = check_replaced(arts, count, c, folder, err)))
 		return s;
-	return count > 1 ? copy_small_files(c, folder, err) : STATUS_OK;
+	const mode_t mask = umask(0777);
+	umask(mask | (0066 & ~rights_of(c)));
+	s = fill_folder(arts, count, c, folder, &(struct filling){ .ways = PLACE_REFLINK | PLACE_COPY | (link ? PLACE_LINK : 0) },
+		placed_by, err);
+	if (!s && count > 1)
+		s = copy_small_files(c, folder, err);
+	umask(mask);
+	return s;
 }

@@ -70,15 +70,25 @@ static const char *likely_etag(const struct fetch_file *file)
 	return file->etag ? file->etag : file->sha256 ? file->sha256 : file->git;
 }
 
+static bool is_others(const char *path)
+{
+	struct stat st;
+
+	return !lstat(path, &st) && st.st_uid != geteuid();
+}
+
 // Where a blob is written: what an earlier try left is gone on with, and not what another user put there, who could change it.
 static const char *partial_path(const struct fetch *f, const char *etag)
 {
-	const char *path = blob_path(f, etag, ".incomplete");
-	struct stat st;
+	struct arena *a = f->inside->arena;
+	const char *path = blob_path(f, etag, ".incomplete"), *own;
 
-	return lstat(path, &st) || st.st_uid == geteuid() ? path
-							  : arena_printf(f->inside->arena, "%s.%016llx.incomplete",
-								    blob_path(f, etag, ""), (unsigned long long)process_nonce());
+	if (!is_others(path))
+		return path;
+	own = arena_printf(a, "%s.%lu.incomplete", blob_path(f, etag, ""), (unsigned long)geteuid());
+	return !is_others(own)
+		? own
+		: arena_printf(a, "%s.%016llx.incomplete", blob_path(f, etag, ""), (unsigned long long)process_nonce());
 }
 
 void fetch_file_look(const struct fetch *f, struct fetch_file *file)
@@ -549,7 +559,10 @@ enum status fetch_file_bring(struct fetch *f, size_t i, struct error *err)
 		return s;
 	if (!file->etag && (s = fetch_file_head(f, file, err)))
 		return s;
-	const char *blob = blob_path(f, file->etag, ""), *partial = partial_path(f, file->etag);
+	const char *blob = blob_path(f, file->etag, ""), *partial = blob_path(f, file->etag, ".incomplete");
+	if (is_others(partial))
+		unlink(partial); // where this user may
+	partial = partial_path(f, file->etag);
 	if ((s = fetch_folder(f, arena_printf(f->inside->arena, "%s/blobs", f->inside->repository), err)) ||
 		(s = lock(f, file, &locked, err)))
 		return s;

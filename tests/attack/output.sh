@@ -69,9 +69,10 @@ umask 022
 code 0 "$ASSAY" synth "$SOURCE/tests/conform/cases/bert" -o private
 chmod 0600 private/model.safetensors
 code 0 "$ASSAY" build private -o built
+code 0 "$ASSAY" build private -o halves --precision float16
 : >private.md && chmod 0600 private.md
 code 0 "$ASSAY" report --db rows.duckdb -o private.md
-[ "$(stat -c %a built/model.safetensors private.md | tr '\n' ' ')" = '600 600 ' ] || fail "private files became readable by others"
+[ "$(stat -c %a built/model.safetensors halves/converted-*.safetensors private.md | sort -u)" = 600 ] || fail "private files became readable by others"
 
 # A report in the place of the database that it is made of was written, and the rows were gone.
 for name in rows.duckdb ./rows.duckdb; do
