@@ -256,7 +256,9 @@ static enum status place_bytes(const char *from, const char *to, int ways, const
 	else if (!cloned && !(s = space_check(to, (uint64_t)st.st_size, err)))
 		s = copy_bytes(in, out, from, to, (uint64_t)st.st_size, err);
 	if (!fstat(out, &target))
-		fchmod(out, target.st_mode & file_rights_like(&st)); // for nobody who may not read the source
+		fchmod(out,
+			(target.st_mode & file_rights_like(&st)) | S_IRUSR |
+				S_IWUSR); // for nobody else who may not read the source
 	close(in);
 	if (s) {
 		partial_drop(out, to);

@@ -3,10 +3,11 @@
 
 #include <string.h>
 
-// What a program may take away before it looks at a cell: blanks, also those of Unicode that have no width.
+// What a program may take away before it looks at a cell: quotes and blanks, also those of Unicode that have no width.
 static const char *after_blanks(const char *at)
 {
-	static const char *const blanks[] = { " ", "\v", "\f", "'", "\xc2\xa0", "\xe2\x80\x8b", "\xef\xbb\xbf", "\xe3\x80\x80" };
+	static const char *const blanks[] = { " ", "\v", "\f", "'", "\"", "\xc2\xa0", "\xe2\x80\x8b", "\xef\xbb\xbf",
+		"\xe3\x80\x80" };
 
 	for (size_t i = 0; i < sizeof blanks / sizeof *blanks; i++) {
 		size_t n = strlen(blanks[i]);

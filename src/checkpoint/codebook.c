@@ -230,7 +230,7 @@ static enum status take_experts(struct computing *k, const char *name, const str
 	m->scales = computing_find(k, name, "_scales");
 	if (!m->scales || w->dtype != DTYPE_U8 || w->rank != 4 || w->dim[3] != MX_BLOCK / 2)
 		return computing_refuse(w, STATUS_BAD_INPUT, err, "is no u8 [experts, out, blocks, 16] with scales beside it");
-	if ((s = computing_check(m->scales, DTYPE_U8, 3, w->dim, err)))
+	if ((s = computing_check_converted(k, w, name, err)) || (s = computing_check(m->scales, DTYPE_U8, 3, w->dim, err)))
 		return s;
 	m->out = w->dim[1];
 	m->in = w->dim[2] * MX_BLOCK;
@@ -241,7 +241,7 @@ static enum status take_experts(struct computing *k, const char *name, const str
 
 enum status take_mxfp4(struct computing *k, struct error *err)
 {
-	enum status s = STATUS_OK;
+	enum status s = computing_check_modules(k, json_array_size(json_object_get(k->how, "modules_to_not_convert")), err);
 	const char *name;
 
 	for (size_t i = 0; i < k->c->weight_count && !s; i++)

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -229,6 +230,22 @@ enum status computing_groups(struct computing *k, const struct weight *w, int64_
 	return STATUS_OK;
 }
 
+// Is a word of such a list an expression, of ".*" alone? Then as a glob, which is met up to the end of a name. False: of others.
+static bool glob_of(const char *word, char *out, size_t room)
+{
+	size_t n = 0;
+
+	for (; *word && n + 3 < room; word++) {
+		const bool is_all = word[0] == '.' && word[1] == '*';
+		if (!is_all && strchr("\\^$*+?()[]{}|", *word))
+			return false;
+		out[n++] = is_all ? '*' : *word == '.' ? '?' : *word;
+		word += is_all;
+	}
+	out[n] = '\0';
+	return !*word;
+}
+
 enum status computing_check_converted(const struct computing *k, const struct weight *w, const char *stem, struct error *err)
 {
 	const json_t *item;
@@ -237,13 +254,17 @@ enum status computing_check_converted(const struct computing *k, const struct we
 	json_array_foreach(json_object_get(k->how, "modules_to_not_convert"), i, item)
 	{
 		const char *word = json_string_value(item);
+		char glob[512], within[520];
 
-		if (word && strpbrk(word, "\\^$*+?()[]{}|"))
+		if (!word)
+			continue;
+		if (!glob_of(word, glob, sizeof glob))
 			return computing_refuse(w, STATUS_UNSUPPORTED, err,
 				"is quantised, and \"modules_to_not_convert\" has the expression \"%.60s\", which is not read "
 				"yet",
 				word);
-		if (word && (text_starts(stem, word) || text_ends(stem, word)))
+		snprintf(within, sizeof within, "%s.*", glob);
+		if (text_starts(stem, word) || text_ends(stem, word) || !fnmatch(glob, stem, 0) || !fnmatch(within, stem, 0))
 			return computing_refuse(
 				w, STATUS_UNSUPPORTED, err, "is quantised, and \"modules_to_not_convert\" names it");
 	}

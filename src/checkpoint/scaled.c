@@ -135,6 +135,22 @@ static enum status cast_of(struct computing *k, const struct weight *w, struct e
 
 // ---- fp8 ----------------------------------------------------------------------------------------------------------------
 
+// Does transformers scale this module's matrix? It does so of linear layers, and where the configuration has no list of those
+// that it leaves out, not of the head.
+static bool is_scaled(const struct computing *k, const char *module)
+{
+	static const char *const tables[] = { "wpe", "embed_positions", "position_embeddings", "token_type_embeddings",
+		"shared" };
+	static const char *const heads[] = { "lm_head", "embed_out" };
+	bool is = !computing_is_embedding(module);
+
+	for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+		is = is && !text_ends(module, tables[i]);
+	for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
+		is = is && !(text_ends(module, heads[i]) && !json_is_array(json_object_get(k->how, "modules_to_not_convert")));
+	return is;
+}
+
 // Weight w of f8, its scale called NAME_scale_inv, with blocks as the configuration has them.
 static enum status take_f8(struct computing *k, const struct weight *w, const int64_t block[2], struct error *err)
 {
@@ -147,9 +163,9 @@ static enum status take_f8(struct computing *k, const struct weight *w, const in
 		return st;
 	s->codes = w;
 	s->scales = computing_find(k, w->name, "_scale_inv");
-	if (s->scales && computing_is_embedding(stem))
-		return computing_refuse(w, STATUS_UNSUPPORTED, err,
-			"is an embedding with a scale, and transformers scales matrices of linear layers");
+	if (s->scales && (!is_scaled(k, stem) || w->rank > 3))
+		return computing_refuse(
+			w, STATUS_UNSUPPORTED, err, "has a scale, and is none of the linear layers that transformers scales");
 	if (!s->scales && !k->how)
 		return cast_of(k, w, err);
 	if (!s->scales)
