@@ -346,7 +346,8 @@ static void walk(struct found *f, enum onnx_message within, struct wire s, int d
 		take_said(&said, within, &field);
 		// protobuf joins the pieces of a field that is there once by its schema.
 		if (is_once(within, &field) && ++once > 1)
-			f->lacks = "has a graph or a tensor in several pieces";
+			f->lacks = within == ONNX_MODEL || field.number == ATTRIBUTE_GRAPH ? "has a graph in several pieces"
+											   : "has a tensor in several pieces";
 		if (!onnx_leads(within, &field, &is))
 			continue;
 		if (is == ONNX_ENTRY)
