@@ -174,7 +174,7 @@ json 'd[0]["delay_s"] == 0.1 and d[0]["samples"] == 2'
 code 0 "$ASSAY" query --format csv "SELECT count(DISTINCT cell_key) AS n FROM result WHERE requested = 'null' AND samples = 3 AND delay_s IS NOT NULL"
 has out '^1$'
 code 2 waited_for "$delayed" timeout
-json 'd[0]["verdict"] == "timeout" and d[0]["cause"].endswith("in its phase \"delay\"")'
+json 'd[0]["verdict"] == "timeout" and d[0]["cause"].startswith("delay: ")'
 for bad in "--delay 3601" "--delay -1" "--delay x" "--delay 600" "--delay 5 --timeout 5"; do
 	code 1 "$ASSAY" run "$work/bert" --on null $bad
 	has err '^assay: --delay '
