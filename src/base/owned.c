@@ -54,30 +54,34 @@ enum status owned_folder(const char *path, const struct stat *st, const struct o
 }
 
 // Is there a user on this machine who begins in that group? Such a one is no member by name.
-static bool has_others(gid_t gid)
+static bool has_others(gid_t gid, char *buffer, size_t nbytes)
 {
 	FILE *users = fopen("/etc/passwd", "re");
-	char buffer[4096];
 	struct passwd user, *found = NULL;
 	bool has = false;
 
-	while (users && !has && !fgetpwent_r(users, &user, buffer, sizeof buffer, &found))
+	while (users && !has && !fgetpwent_r(users, &user, buffer, nbytes, &found))
 		has = found->pw_gid == gid && found->pw_uid != geteuid();
 	if (users)
 		fclose(users);
 	return has;
 }
 
-// A group that this user alone is in, as Linux distributions make one for each: its folders may be written by it.
+// A group that this user alone is in, as Linux distributions make one for each: its folders may be written by it. Not of the stack,
+// which may be small.
 static bool is_private(gid_t gid)
 {
-	char buffer[4096], names[16384];
+	enum { USER = 4096, GROUP = 16384 };
+	char *buffer = malloc(USER), *names = malloc(GROUP);
 	struct passwd user;
 	struct group group, *found = NULL;
-	const struct passwd *self = owned_find_user(geteuid(), &user, buffer, sizeof buffer);
+	const struct passwd *self = buffer && names ? owned_find_user(geteuid(), &user, buffer, USER) : NULL;
+	const bool is = self && self->pw_gid == gid && !getgrgid_r(gid, &group, names, GROUP, &found) && found &&
+		!strcmp(found->gr_name, self->pw_name) && !found->gr_mem[0] && !has_others(gid, names, GROUP);
 
-	return self && self->pw_gid == gid && !getgrgid_r(gid, &group, names, sizeof names, &found) && found &&
-		!strcmp(found->gr_name, self->pw_name) && !found->gr_mem[0] && !has_others(gid);
+	free(buffer);
+	free(names);
+	return is;
 }
 
 // Where a folder has an access control list (POSIX's), the group's bits are what that allows at most: whom, only the list says.
