@@ -67,8 +67,8 @@ static bool has_others(gid_t gid, char *buffer, size_t nbytes)
 	return has;
 }
 
-// A group that this user alone is in, as Linux distributions make one for each: its folders may be written by it. Not of the stack,
-// which may be small.
+// A group that this user alone is in, as Linux distributions make one for each: its folders may be written by it. Its
+// room is not of the stack, which may be small.
 static bool is_private(gid_t gid)
 {
 	enum { USER = 4096, GROUP = 16384 };
