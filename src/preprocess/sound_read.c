@@ -194,7 +194,7 @@ static enum status check_mp3(const char *name, const uint8_t *data, size_t nbyte
 	return STATUS_OK;
 }
 
-// ---- forms of chunks ----------------------------------------------------------------------------------------------------
+// ---- is all of it there? --------------------------------------------------------------------------------------------------
 
 // A file whose samples do not all lie in it, as a broken download leaves it; libsndfile would take those that do.
 static enum status check_samples(const char *name, const uint8_t *data, size_t nbytes, struct error *err)

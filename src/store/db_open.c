@@ -514,7 +514,7 @@ static void keep_private(struct db *d, const char *path)
 
 	if (stat(path, &st))
 		return;
-	d->mask = umask(0777);
+	d->mask = umask(0077);
 	d->is_masked = true;
 	umask(d->mask | (0066 & ~file_rights_like(&st)));
 }
