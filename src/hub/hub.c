@@ -406,8 +406,9 @@ enum status hub_folder(const char **folder, struct arena *a, const char *asked, 
 	if ((s = find_any(&m, a, asked, err)))
 		return s;
 	if (m.kind != HUB_FOLDER && m.kind != HUB_CACHED)
-		return error_set(err, STATUS_BAD_INPUT, "%s: no folder with %s is here; `assay fetch %s --all` brings it", asked,
-			what, m.kind == HUB_PUBLISHED ? m.name : "MODEL");
+		return error_set(err, STATUS_BAD_INPUT,
+			"%s: no folder with %s is here; `assay fetch %s` brings it, with --all every file", asked, what,
+			m.kind == HUB_PUBLISHED ? m.name : "MODEL");
 	*folder = m.path;
 	return STATUS_OK;
 }
