@@ -107,9 +107,8 @@ static int types(const char *on, bool json, bool markdown, struct arena *a)
 	emit_flush();
 	emit_to(json || markdown ? stderr : stdout, "%zu types; all cases of %zu pass on %s\n", count, whole, on);
 	if (watched.count > 0 && cache_usage(&usage, &err) == STATUS_OK)
-		progress_notice(
-			arena_printf(a, "%zu cases with their weights take %s of the cache; `assay cache` says what else does",
-				usage.cases, show_size(a, usage.conform_bytes)));
+		progress_notice(arena_printf(a, "weights of %zu case%s take %s of the cache; `assay cache` says what else does",
+			usage.cases, usage.cases == 1 ? "" : "s", show_size(a, usage.conform_bytes)));
 	return failed ? EXIT_VERDICT : EXIT_GOOD;
 }
 
