@@ -209,7 +209,7 @@ limited() { (ulimit "$1" "$2" && shift 2 && "$@"); }
 not_asked 'ulimit -n' limited -n 14
 not_asked 'ulimit -s' limited -s 64
 # Above these bounds an engine may die of a limit, and nobody can tell that from a hole of its own.
-for limit in '-s 512' '-v 2000000' '-d 2000000'; do
+for limit in '-s 512' ${ASSAY_LONG:+'-v 2000000'} '-d 2000000'; do
 	# shellcheck disable=SC2086
 	code 2 limited $limit "$ASSAY" run "$model" --on null:crash=run --on null:exit=127 $quick
 	is verdict not_asked not_asked
@@ -217,7 +217,7 @@ for limit in '-s 512' '-v 2000000' '-d 2000000'; do
 	says cause "the process ended with exit code 127 .* raise the limit .ulimit ${limit% *}"
 done
 # An allocation fails under the lower of this user's limit and --memory: only of the second it may be said how much it is.
-for limit in '-d 400000' '-v 900000'; do
+for limit in '-d 400000' ${ASSAY_LONG:+'-v 900000'}; do
 	# shellcheck disable=SC2086
 	code 2 limited $limit "$ASSAY" run "$model" --on null:eat=1 $quick
 	is verdict not_asked

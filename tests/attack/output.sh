@@ -64,16 +64,6 @@ if can_be 65534; then
 	code 0 "$ASSAY" synth "$SOURCE/tests/conform/cases/bert" -o shared
 	[ -O shared/model.safetensors ] || fail "the weights belong to another user"
 fi
-# What takes the place of a private file, or is a copy of one, is private.
-umask 022
-code 0 "$ASSAY" synth "$SOURCE/tests/conform/cases/bert" -o private
-chmod 0600 private/model.safetensors
-code 0 "$ASSAY" build private -o built
-code 0 "$ASSAY" build private -o halves --precision float16
-: >private.md && chmod 0600 private.md
-code 0 "$ASSAY" report --db rows.duckdb -o private.md
-[ "$(stat -c %a built/model.safetensors halves/converted-*.safetensors private.md | sort -u)" = 600 ] || fail "private files became readable by others"
-
 # A report in the place of the database that it is made of was written, and the rows were gone.
 for name in rows.duckdb ./rows.duckdb; do
 	code 1 "$ASSAY" report --db rows.duckdb --format md -o $name

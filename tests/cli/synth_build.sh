@@ -155,4 +155,14 @@ PY
 	if grep -aq 'cls\.predictions\.decoder\.weight' "$work/headed.$times/model.onnx"; then read=3; else read=1; fi
 	[ $read = $times ] || fail "a head of $times times the table"
 done
+# What takes the place of a private file, or is a copy of one, is private.
+umask 022
+code 0 "$ASSAY" synth "$SOURCE/tests/conform/cases/bert" -o "$work/private"
+chmod 0600 "$work/private/model.safetensors"
+code 0 "$ASSAY" build "$work/private" -o "$work/private-built"
+code 0 "$ASSAY" build "$work/private" -o "$work/private-halves" --precision float16
+: >"$work/private.md" && chmod 0600 "$work/private.md"
+code 0 "$ASSAY" run "$work/private" --on null --runs 1 --no-conform --db "$work/private.duckdb"
+code 0 "$ASSAY" report --db "$work/private.duckdb" -o "$work/private.md"
+[ "$(stat -c %a "$work"/private-built/model.safetensors "$work"/private-halves/converted-*.safetensors "$work/private.md" | sort -u)" = 600 ] || fail "private files became readable by others"
 finish
