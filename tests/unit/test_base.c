@@ -18,6 +18,7 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
+#include "base/csv.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/hash.h"
@@ -488,6 +489,21 @@ static void hashes(void **state)
 	table_secret = secret;
 }
 
+// What a spreadsheet would compute, also where it parts cells at semicolons and takes quotes away.
+static void cells(void **state)
+{
+	static const char *const rows[][2] = { { "=1+1", "'=1+1" }, { "a;=1", "a;'=1" }, { "a;\"=1+1;b", "a;'\"=1+1;b" },
+		{ "-1.5", "-1.5" }, { "a\t @x", "a\t' @x" }, { "plain \"text\"", "plain \"text\"" } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct text t = { 0 };
+		csv_add_safe(&t, rows[i][0]);
+		assert_string_equal(text_get(&t), rows[i][1]);
+		text_done(&t);
+	}
+}
+
 static void clocks(void **state)
 {
 	(void)state;
@@ -512,6 +528,7 @@ int main(void)
 		cmocka_unit_test(files),
 		cmocka_unit_test(json),
 		cmocka_unit_test(hashes),
+		cmocka_unit_test(cells),
 		cmocka_unit_test(clocks),
 	};
 	return cmocka_run_group_tests(tests, scratch_make, scratch_remove);

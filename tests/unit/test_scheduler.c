@@ -160,6 +160,13 @@ static void refusals(void **state)
 		{ FLOW ", \"time_shift_type\": \"foo\"}", "time_shift_type: neither exponential nor linear", STATUS_BAD_INPUT },
 		{ FLOW ", \"shift\": -3.0}", "shift: not above 0", STATUS_BAD_INPUT },
 		{ FLOW ", \"shift\": 0}", "shift: not above 0", STATUS_BAD_INPUT },
+		{ FLOW ", \"shift_terminal\": 1.5}", "shift_terminal: not from 0 to 1", STATUS_UNSUPPORTED },
+		{ FLOW ", \"use_karras_sigmas\": true, \"use_exponential_sigmas\": true}", "beside use_karras_sigmas",
+			STATUS_BAD_INPUT },
+		{ "{\"_class_name\": \"DPMSolverMultistepScheduler\", \"variance_type\": \"learned_range\"}", "variance_type",
+			STATUS_UNSUPPORTED },
+		{ "{\"_class_name\": \"EulerDiscreteScheduler\", \"use_beta_sigmas\": true}", "use_beta_sigmas",
+			STATUS_UNSUPPORTED },
 	};
 	char why[sizeof(((struct error *)0)->text)];
 
@@ -173,6 +180,11 @@ static void refusals(void **state)
 	assert_int_equal(opened("{\"_class_name\": \"EulerDiscreteScheduler\"}", 1, NULL), STATUS_OK);
 	assert_int_equal(opened("{\"_class_name\": \"PNDMScheduler\", \"skip_prk_steps\": true}", 1, NULL), STATUS_OK);
 	assert_int_equal(opened("{\"_class_name\": \"HeunDiscreteScheduler\"}", 1000, NULL), STATUS_OK);
+	// Keys of another class, which a configuration keeps that was made from it.
+	assert_int_equal(opened("{\"_class_name\": \"EulerAncestralDiscreteScheduler\", \"use_beta_sigmas\": true, "
+				"\"thresholding\": true}",
+				 5, NULL),
+		STATUS_OK);
 	assert_int_equal(opened(FLOW ", \"time_shift_type\": \"linear\", \"shift\": null}", 5, NULL), STATUS_OK);
 }
 
