@@ -171,7 +171,7 @@ control '{"hold": {"model.safetensors": 30}}'
 "$ASSAY" fetch org/big >"$work/out" 2>"$work/err" &
 child=$!
 for _ in $(seq 400); do
-	[ "$(find "$HF_HUB_CACHE" -name '*.incomplete' -size +2900000c 2>/dev/null | wc -l)" = 1 ] && break
+	[ "$(find "$HF_HUB_CACHE" -name '*.incomplete' -size +2999999c 2>/dev/null | wc -l)" = 1 ] && break
 	sleep 0.05
 done
 kill -INT $child
