@@ -516,8 +516,7 @@ enum status artifact_export(const struct artifact *arts, size_t count, const str
 			"%s: holds another model's config.json; name a folder of its own for the graph", folder);
 	if ((s = check_replaced(arts, count, c, folder, err)))
 		return s;
-	const mode_t mask = umask(0077);
-	umask(mask | (0066 & ~rights_of(c)));
+	const mode_t mask = file_narrow(rights_of(c));
 	s = fill_folder(arts, count, c, folder, &(struct filling){ .ways = PLACE_REFLINK | PLACE_COPY | (link ? PLACE_LINK : 0) },
 		placed_by, err);
 	if (!s && count > 1)

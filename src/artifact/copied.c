@@ -85,11 +85,11 @@ enum status copied_place(const struct shard *shard, const char *path, struct are
 
 void copied_hold(const struct shard *shard, struct arena *a)
 {
+	const char *parent = cache_find(a, "copied"); // looking makes none
 	char digest[65];
-	const char *parent;
 	int fd;
 
-	if (shard_digest(digest, shard, NULL, NULL) || cache_part(&parent, a, "copied", NULL))
+	if (!parent || shard_digest(digest, shard, NULL, NULL))
 		return;
 	const char *folder = arena_printf(a, "%s/%s", parent, digest);
 	if (!file_exists(folder) || lock_open(&fd, arena_printf(a, "%s.lock", folder), LOCK_SH, NULL) || fd < 0)

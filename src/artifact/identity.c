@@ -168,33 +168,35 @@ bool model_tree(const char *folder, struct arena *a, struct model_file **out, si
 	return all;
 }
 
-// Why nothing can be said of the whole model, or NULL.
-static const char *onnx_files(const char *path, struct arena *a, struct model_file **out, size_t *count)
+// Why nothing can be said of the whole model, or NULL. *external: what the graph says.
+static const char *onnx_files(
+	const char *path, struct arena *a, struct model_file **out, size_t *count, struct onnx_external *external)
 {
 	struct arena passing = { 0 };
-	const char *const *names = NULL, *slash = strrchr(path, '/'), *why = NULL;
+	const char *slash = strrchr(path, '/'), *why = NULL;
 	const char *folder = slash ? arena_strndup(a, path, (size_t)(slash - path) + 1) : "";
 	const uint8_t *map;
-	size_t nbytes, n = 0, name_count = 0, kept = 1;
+	size_t nbytes, n = 0, kept = 1;
 	char root[PATH_MAX];
 	bool known = root_of(root, folder);
 	const unsigned lost = pages_lost();
 
+	*external = (struct onnx_external){ 0 };
 	if (!file_map(&passing, path, &map, &nbytes, NULL))
-		why = onnx_external_locations(map, nbytes, a, &names, &name_count);
+		why = onnx_external_read(map, nbytes, a, external);
 	if (pages_lost() != lost)
 		why = "a part of it cannot be read";
 	arena_done(&passing);
-	struct model_file *files = ARENA_ARRAY(a, name_count + 1, struct model_file);
+	struct model_file *files = ARENA_ARRAY(a, external->count + 1, struct model_file);
 	files[n++] = (struct model_file){ ".onnx", path }; // whatever it is called
-	for (size_t i = 0; i < name_count; i++) {
-		const char *plain = plain_location(a, names[i]);
+	for (size_t i = 0; i < external->count; i++) {
+		const char *plain = plain_location(a, external->locations[i]);
 
-		files[n++] =
-			(struct model_file){ plain ? plain : names[i], plain ? arena_printf(a, "%s%s", folder, plain) : NULL };
+		files[n++] = (struct model_file){ plain ? plain : external->locations[i],
+			plain ? arena_printf(a, "%s%s", folder, plain) : NULL };
 	}
-	if (name_count)
-		qsort(files + 1, name_count, sizeof *files, by_name);
+	if (external->count)
+		qsort(files + 1, external->count, sizeof *files, by_name);
 	for (size_t i = 1; i < n; i++)
 		if (kept == 1 || strcmp(files[kept - 1].name, files[i].name))
 			files[kept++] = files[i];
@@ -213,20 +215,17 @@ static const char *onnx_files(const char *path, struct arena *a, struct model_fi
 enum { TRUTHS_MOST = 1 << 28, PIECE = 1 << 24 }; // bytes, which may be the same ones for several tensors
 
 // Truth values in other files, all of which lie within the model's folder.
-static const char *check_truths(const char *path, struct arena *a)
+static const char *check_truths(const char *path, struct arena *a, const struct onnx_external *external)
 {
-	const struct onnx_truths *truths;
-	const char *slash = strrchr(path, '/'), *folder = slash ? arena_strndup(a, path, (size_t)(slash - path) + 1) : "";
+	const char *slash = strrchr(path, '/'), *folder = slash ? arena_strndup(a, path, (size_t)(slash - path) + 1) : "",
+		   *why = NULL;
 	const uint8_t *map;
-	size_t nbytes, count;
+	size_t nbytes;
 	uint64_t looked_at = 0;
 
-	if (file_map(a, path, &map, &nbytes, NULL))
-		return NULL; // which is told where it is opened
-	const char *why = onnx_external_truths(map, nbytes, a, &truths, &count);
-	for (size_t i = 0; i < count && !why; i++) {
+	for (size_t i = 0; i < external->truths_count && !why; i++) {
 		struct arena passing = { 0 };
-		const struct onnx_truths *t = &truths[i];
+		const struct onnx_truths *t = &external->truths[i];
 		if (!file_map(&passing, arena_printf(a, "%s%s", folder, t->location), &map, &nbytes, NULL) &&
 			t->offset < nbytes) {
 			const size_t left = nbytes - (size_t)t->offset, n = t->nbytes < left ? (size_t)t->nbytes : left;
@@ -247,13 +246,14 @@ static const char *check_truths(const char *path, struct arena *a)
 enum status model_check_places(const char *path, struct error *err)
 {
 	struct arena a = { 0 };
+	struct onnx_external external;
 	struct model_file *files;
 	size_t count;
 	enum status s = STATUS_OK;
 
 	if (file_is_dir(path) || text_ends(path, ".gguf"))
 		return STATUS_OK;
-	const char *why = onnx_files(path, &a, &files, &count);
+	const char *why = onnx_files(path, &a, &files, &count, &external);
 	if (why)
 		s = error_set(err, STATUS_BAD_INPUT, "%s: %s", path, why);
 	for (size_t i = 0; i < count && !s; i++)
@@ -262,7 +262,7 @@ enum status model_check_places(const char *path, struct error *err)
 				"%s: says that weights lie in \"%.200s\", which is outside of the model's folder: that is not "
 				"opened",
 				path, files[i].name);
-	if (!s && (why = check_truths(path, &a)))
+	if (!s && (why = check_truths(path, &a, &external)))
 		s = error_set(err, STATUS_BAD_INPUT, "%s: %s", path, why);
 	arena_done(&a);
 	return s;
@@ -277,7 +277,8 @@ void model_files(const char *path, struct arena *a, struct model_file **out, siz
 		**out = (struct model_file){ ".gguf", path }; // whatever it is called
 		*count = 1;
 	} else {
-		onnx_files(path, a, out, count);
+		struct onnx_external external;
+		onnx_files(path, a, out, count, &external);
 	}
 }
 

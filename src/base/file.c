@@ -223,6 +223,14 @@ mode_t file_rights_like(const struct stat *st)
 	return st->st_gid == getegid() ? rights : (rights & ~(mode_t)S_IRWXG) | (rights & S_IRWXO) << 3;
 }
 
+mode_t file_narrow(mode_t rights)
+{
+	const mode_t before = umask(0077); // between the two other threads make files that are private
+
+	umask(before | (0066 & ~rights));
+	return before;
+}
+
 // A new file beside `path`, whose name nobody knows before. It may be read by who might read what it takes the place of.
 static enum status open_beside(const char *path, char temporary[PATH_MAX], int *fd, struct error *err)
 {

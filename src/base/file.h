@@ -24,6 +24,8 @@ void file_close_with(struct arena *a, int fd);
 void pages_forget(const void *at, size_t nbytes);
 // The rights of a new file of this process that nobody gets who has not those of the file *st: the group is this process's.
 mode_t file_rights_like(const struct stat *st);
+// From now on this process makes no file that others have more than these rights of. The mask that was, for umask.
+mode_t file_narrow(mode_t rights);
 // Writes beside the target, syncs, renames: readers see the old file or the new one, never half of one.
 enum status file_write(const char *path, const void *data, size_t nbytes, struct error *err);
 // The same without waiting for the disk: for what can be made again, and is checked when it is used.

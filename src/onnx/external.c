@@ -78,22 +78,29 @@ static bool is_last(const struct found *f, struct wire name)
 	return last && strlen(last) == n && !memcmp(last, name.at, n);
 }
 
+static bool is_word(struct wire w, const char *word)
+{
+	return (size_t)(w.end - w.at) == strlen(word) && !memcmp(w.at, word, strlen(word));
+}
+
+// Of an entry of external data, by protobuf's rule the last of each.
+static void read_entry(struct found *f, struct wire s, struct wire *key, struct wire *value)
+{
+	struct wire_field field;
+	*key = *value = (struct wire){ 0 };
+	while (next(f, &s, &field))
+		if (field.kind == WIRE_BYTES && field.number == ENTRY_KEY)
+			*key = field.bytes;
+		else if (field.kind == WIRE_BYTES && field.number == ENTRY_VALUE)
+			*value = field.bytes;
+}
+
 static void take_entry(struct found *f, struct wire s)
 {
-	static const char location[] = "location";
-	struct wire name = { 0 };
-	struct wire_field field;
-	bool is_location = false;
-	while (next(f, &s, &field)) {
-		const struct wire value = field.bytes;
-		if (field.kind == WIRE_BYTES && field.number == ENTRY_KEY)
-			is_location =
-				value.end - value.at == sizeof location - 1 && !memcmp(value.at, location, sizeof location - 1);
-		else if (field.kind == WIRE_BYTES && field.number == ENTRY_VALUE)
-			name = value;
-	}
+	struct wire key, name;
+	read_entry(f, s, &key, &name);
 	// Thousands of tensors in a row lie in one file.
-	if (is_location && name.at && !is_last(f, name))
+	if (is_word(key, "location") && name.at && !is_last(f, name))
 		add_name(f, name);
 }
 
@@ -101,14 +108,13 @@ static void take_entry(struct found *f, struct wire s)
 // then it is no text, or longer than any name.
 static void take_context(struct found *f, struct wire s)
 {
-	static const char context[] = "ep_cache_context";
 	struct wire text = { 0 };
 	struct wire_field field;
 	bool is_context = false;
 	while (next(f, &s, &field)) {
 		const struct wire value = field.bytes;
 		if (field.kind == WIRE_BYTES && field.number == ATTRIBUTE_NAME)
-			is_context = value.end - value.at == sizeof context - 1 && !memcmp(value.at, context, sizeof context - 1);
+			is_context = is_word(value, "ep_cache_context");
 		else if (field.kind == WIRE_BYTES && field.number == ATTRIBUTE_TEXT)
 			text = value;
 	}
@@ -141,13 +147,12 @@ static struct wire initializer_name(struct found *f, const struct wire_field *of
 
 static struct wire opset_domain(struct found *f, const struct wire_field *of)
 {
-	static const uint8_t usual[] = "ai.onnx"; // the long word for the empty one
 	struct wire s = of->bytes, domain = { s.at, s.at };
 	struct wire_field field;
 	while (next(f, &s, &field))
 		if (field.kind == WIRE_BYTES && field.number == OPSET_DOMAIN)
 			domain = field.bytes;
-	if (domain.end - domain.at == sizeof usual - 1 && !memcmp(domain.at, usual, sizeof usual - 1))
+	if (is_word(domain, "ai.onnx")) // the long word for the empty one
 		domain.end = domain.at;
 	return domain;
 }
@@ -255,25 +260,17 @@ static void take_said(struct said *x, enum onnx_message within, const struct wir
 	x->is_external = x->is_external || (within == ONNX_TENSOR && field->number == TENSOR_ENTRY);
 }
 
-static bool is_word(struct wire w, const char *word)
-{
-	return (size_t)(w.end - w.at) == strlen(word) && !memcmp(w.at, word, strlen(word));
-}
-
 // Where the bytes of a tensor of truth values lie, in another file.
 static void add_truths(struct found *f, const struct said *x, struct wire tensor)
 {
 	struct onnx_truths at = { .nbytes = x->values };
-	struct wire_field field, part;
+	struct wire_field field;
 
 	while (next(f, &tensor, &field)) {
-		struct wire entry = field.bytes, key = { 0 }, value = { 0 };
+		struct wire key, value;
 		if (field.kind != WIRE_BYTES || field.number != TENSOR_ENTRY)
 			continue;
-		while (next(f, &entry, &part)) {
-			key = part.kind == WIRE_BYTES && part.number == ENTRY_KEY ? part.bytes : key;
-			value = part.kind == WIRE_BYTES && part.number == ENTRY_VALUE ? part.bytes : value;
-		}
+		read_entry(f, field.bytes, &key, &value);
 		if (!key.at || !value.at || value.end - value.at > NAME_MOST)
 			continue;
 		const char *text = arena_strndup(f->arena, (const char *)value.at, (size_t)(value.end - value.at));
@@ -299,19 +296,30 @@ static void add_truths(struct found *f, const struct said *x, struct wire tensor
 
 static const char no_truth[] = "has a truth value that is neither 0 nor 1, of which engines make different things";
 
+const char *onnx_check_truths(const uint8_t *bytes, size_t nbytes)
+{
+	enum { BLOCK = 4096 };
+
+	for (size_t at = 0; at < nbytes; at += BLOCK) {
+		const size_t n = nbytes - at < BLOCK ? nbytes - at : BLOCK;
+		uint8_t all = 0;
+		for (size_t i = 0; i < n; i++)
+			all |= bytes[at + i];
+		if (all > 1)
+			return no_truth;
+	}
+	return NULL;
+}
+
 // Of a constant that has two values, and of truth values that are neither 0 nor 1, engines make different things.
 static void check_said(struct found *f, const struct said *x, struct wire message)
 {
-	static const char constant[] = "Constant";
-	const size_t n = x->op.at ? (size_t)(x->op.end - x->op.at) : 0;
-	if (x->attributes > 1 && n == sizeof constant - 1 && !memcmp(x->op.at, constant, n))
+	if (x->attributes > 1 && is_word(x->op, "Constant"))
 		f->lacks = "has a constant with two values, of which engines take one or the other: it is two models";
-	for (const uint8_t *p = x->raw.at; x->type == TYPE_BOOL && p && p < x->raw.end && !f->lacks; p++)
-		if (*p > 1)
-			f->lacks = no_truth;
-	if (x->type == TYPE_BOOL && x->has_more_than_one)
-		f->lacks = no_truth;
-	if (x->type == TYPE_BOOL && x->is_external && !f->lacks)
+	if (x->type != TYPE_BOOL || f->lacks)
+		return;
+	f->lacks = x->has_more_than_one ? no_truth : onnx_check_truths(x->raw.at, (size_t)(x->raw.end - x->raw.at));
+	if (x->is_external && !f->lacks)
 		add_truths(f, x, message);
 }
 
@@ -364,33 +372,7 @@ static int by_text(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-const char *onnx_external_truths(
-	const uint8_t *onnx, size_t nbytes, struct arena *a, const struct onnx_truths **out, size_t *count)
-{
-	struct found f = { .arena = a };
-	if (nbytes)
-		walk(&f, ONNX_MODEL, (struct wire){ onnx, onnx + nbytes }, 0);
-	*out = f.truths;
-	*count = f.truths_count;
-	return f.lacks;
-}
-
-const char *onnx_check_truths(const uint8_t *bytes, size_t nbytes)
-{
-	enum { BLOCK = 4096 };
-
-	for (size_t at = 0; at < nbytes; at += BLOCK) {
-		const size_t n = nbytes - at < BLOCK ? nbytes - at : BLOCK;
-		uint8_t all = 0;
-		for (size_t i = 0; i < n; i++)
-			all |= bytes[at + i];
-		if (all > 1)
-			return no_truth;
-	}
-	return NULL;
-}
-
-const char *onnx_external_locations(const uint8_t *onnx, size_t nbytes, struct arena *a, const char *const **out, size_t *count)
+const char *onnx_external_read(const uint8_t *onnx, size_t nbytes, struct arena *a, struct onnx_external *out)
 {
 	struct found f = { .arena = a };
 	size_t kept = 0;
@@ -401,7 +383,6 @@ const char *onnx_external_locations(const uint8_t *onnx, size_t nbytes, struct a
 	for (size_t i = 0; i < f.count; i++)
 		if (!kept || strcmp(f.names[kept - 1], f.names[i]))
 			f.names[kept++] = f.names[i];
-	*out = f.names;
-	*count = kept;
+	*out = (struct onnx_external){ f.names, kept, f.truths, f.truths_count };
 	return f.lacks;
 }

@@ -514,9 +514,8 @@ static void keep_private(struct db *d, const char *path)
 
 	if (stat(path, &st))
 		return;
-	d->mask = umask(0077);
+	d->mask = file_narrow(file_rights_like(&st));
 	d->is_masked = true;
-	umask(d->mask | (0066 & ~file_rights_like(&st)));
 }
 
 enum status db_open(struct db *d, const struct db_api *api, const struct db_opening *how, bool *locked, struct error *err)

@@ -89,9 +89,7 @@ static void weigh(const uint8_t *data, size_t size)
 	struct arena a = { 0 };
 	struct error e = { 0 };
 	struct outline_weights w;
-	const char *const *places;
-	const struct onnx_truths *truths;
-	size_t count;
+	struct onnx_external external;
 
 	fuzz_memory_begin();
 	enum status s = outline_weights(&w, data, size, &e);
@@ -101,16 +99,13 @@ static void weigh(const uint8_t *data, size_t size)
 	else if (w.dtype >= DTYPE_COUNT)
 		abort();
 	fuzz_memory_begin();
-	onnx_external_locations(data, size, &a, &places, &count);
+	onnx_external_read(data, size, &a, &external);
 	fuzz_memory_end(size, FIXED, EACH);
-	for (size_t i = 1; i < count; i++)
-		if (strcmp(places[i - 1], places[i]) >= 0)
+	for (size_t i = 1; i < external.count; i++)
+		if (strcmp(external.locations[i - 1], external.locations[i]) >= 0)
 			abort();
-	fuzz_memory_begin();
-	onnx_external_truths(data, size, &a, &truths, &count);
-	fuzz_memory_end(size, FIXED, EACH);
-	for (size_t i = 0; i < count; i++)
-		fuzz_touch(truths[i].location, strlen(truths[i].location));
+	for (size_t i = 0; i < external.truths_count; i++)
+		fuzz_touch(external.truths[i].location, strlen(external.truths[i].location));
 	arena_done(&a);
 }
 

@@ -19,8 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct error e = { 0 };
 	struct artifact art = { .graph = data, .graph_nbytes = size };
 	struct artifact_parts parts = { 0 };
-	const char *const *places;
-	size_t place_count;
+	struct onnx_external external;
 	uint8_t bytes[FILE_NBYTES];
 	static bool ready;
 
@@ -51,14 +50,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		free(whole);
 	}
 	if (parts.count) {
-		onnx_external_locations(parts.graph, parts.graph_nbytes, &a, &places, &place_count);
-		for (size_t i = 0; i < place_count; i++) {
+		onnx_external_read(parts.graph, parts.graph_nbytes, &a, &external);
+		for (size_t i = 0; i < external.count; i++) {
 			size_t k = 0;
 
-			while (k < parts.count && strcmp(parts.items[k].name, places[i]))
+			while (k < parts.count && strcmp(parts.items[k].name, external.locations[i]))
 				k++;
 			// Of a sparse tensor, and of a function's, it looks at nothing: they stay as they were.
-			if (k == parts.count && !memmem(data, size, places[i], strlen(places[i])))
+			if (k == parts.count && !memmem(data, size, external.locations[i], strlen(external.locations[i])))
 				abort();
 		}
 	}

@@ -307,15 +307,14 @@ static void onnx(void **state)
 	memcpy(graph + a, constant, b);
 	memcpy(graph + a + b, weight, a);
 	const char *model = field(7, graph, 2 * a + b, &n);
-	const char *const *names;
-	size_t count;
+	struct onnx_external external;
 
-	onnx_external_locations((const uint8_t *)model, n, &arena, &names, &count);
-	assert_int_equal(count, 2);
-	assert_string_equal(names[0], "sub/c.data");
-	assert_string_equal(names[1], "w.data");
+	onnx_external_read((const uint8_t *)model, n, &arena, &external);
+	assert_int_equal(external.count, 2);
+	assert_string_equal(external.locations[0], "sub/c.data");
+	assert_string_equal(external.locations[1], "w.data");
 	for (size_t cut = 0; cut < n; cut++) // damaged: nothing beyond its end is read
-		onnx_external_locations(memcpy(arena_alloc(&arena, cut ? cut : 1), model, cut), cut, &arena, &names, &count);
+		onnx_external_read(memcpy(arena_alloc(&arena, cut ? cut : 1), model, cut), cut, &arena, &external);
 
 	put_bytes("user.onnx", model, n);
 	const char *file = path("user.onnx"), *none = identity(file);
@@ -410,8 +409,7 @@ static void outside(void **state)
 static void nested(void **state)
 {
 	(void)state;
-	const char *const *names;
-	size_t count;
+	struct onnx_external external;
 
 	for (int deep = 3; deep < 40; deep += 36) {
 		size_t size = 0, n;
@@ -430,8 +428,8 @@ static void nested(void **state)
 		}
 		char head[3] = { 7 << 3 | 2, (char)((size & 127) | 128), (char)(size >> 7) };
 		memcpy(from -= 3, head, 3);
-		const char *lacks = onnx_external_locations((const uint8_t *)from, size + 3, &arena, &names, &count);
-		assert_int_equal(count, deep == 3);
+		const char *lacks = onnx_external_read((const uint8_t *)from, size + 3, &arena, &external);
+		assert_int_equal(external.count, deep == 3);
 		assert_int_equal(!lacks, deep == 3);
 		put_bytes("nested.onnx", from, size + 3);
 		assert_int_equal(model_check_places(path("nested.onnx"), NULL), deep == 3 ? STATUS_OK : STATUS_BAD_INPUT);
@@ -461,9 +459,11 @@ static void truths(void **state)
 
 static const char *lacks_of(const char *bytes, size_t n, size_t *count)
 {
-	const char *const *names;
+	struct onnx_external external;
+	const char *lacks = onnx_external_read(memcpy(arena_alloc(&arena, n + 1), bytes, n), n, &arena, &external);
 
-	return onnx_external_locations(memcpy(arena_alloc(&arena, n + 1), bytes, n), n, &arena, &names, count);
+	*count = external.count;
+	return lacks;
 }
 
 // Groups are skipped wherever they stand, as engines do; what cannot be read to its end is said, and such a file is refused.
@@ -472,13 +472,13 @@ static void groups(void **state)
 	(void)state;
 	enum { GRAPH_FROM = 40, DEEP = 100 }; // the model's last field, its graph, begins before it
 	char *text, deep[4 * DEEP + 4];
-	const char *const *names;
+	struct onnx_external external;
 	size_t n, count, inner, outer;
 
 	assert_int_equal(file_read(&arena, TEST_SOURCE "/tests/fuzz/corpus/onnx/groups", 4096, &text, &n, NULL), STATUS_OK);
-	assert_null(onnx_external_locations((const uint8_t *)text, n, &arena, &names, &count));
-	assert_int_equal(count, 1);
-	assert_string_equal(names[0], "w.bin");
+	assert_null(onnx_external_read((const uint8_t *)text, n, &arena, &external));
+	assert_int_equal(external.count, 1);
+	assert_string_equal(external.locations[0], "w.bin");
 	for (size_t cut = GRAPH_FROM; cut < n; cut++)
 		assert_non_null(lacks_of(text, cut, &count));
 	put_bytes("groups.onnx", text, n);
