@@ -249,7 +249,7 @@ void show_table_add(struct show_table *t, struct arena *a, const struct cell_res
 	const char *title = show_title(a, label, r);
 	const char *on = !strncmp(title, r->model, model) && text_starts(title + model, " on ") ? title + model + 4 : title;
 	const char *marks = row_qualifiers(a, r, QUALIFY_ALL);
-	const double memory = isnan(r->peak_resident_mib) ? r->peak_pss_mib : r->peak_resident_mib;
+	const double memory = row_peak_mib(r);
 	struct show_line *l = ARENA_ARRAY(a, 1, struct show_line);
 
 	*l = (struct show_line){ { r->row == ROW_NONE ? "" : arena_printf(a, "%lld", (long long)r->row),

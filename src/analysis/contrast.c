@@ -47,8 +47,8 @@ double contrast_value(enum contrast_metric m, const struct row *r)
 		return r->load_ms;
 	case CONTRAST_FIRST:
 		return r->first_ms;
-	case CONTRAST_MEMORY: // fmax leaves a NaN out
-		return fmax(r->peak_resident_mib, fmax(r->peak_pss_mib, r->peak_anonymous_mib));
+	case CONTRAST_MEMORY:
+		return row_peak_mib(r);
 	case CONTRAST_THROUGHPUT:
 		return isnan(r->throughput_per_s) ? (double)NAN : row_median_per_s(r); // as latency: one slow run says nothing
 	case CONTRAST_COUNT:

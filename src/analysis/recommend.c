@@ -129,7 +129,7 @@ static double figure_of(const struct summary *s, const struct recommend_ask *ask
 	case RECOMMEND_THROUGHPUT:
 		return row_median_per_s(&c->row) / report_slower(c);
 	case RECOMMEND_MEMORY:
-		return report_peak_mib(&c->row);
+		return row_peak_mib(&c->row);
 	case RECOMMEND_COST:
 		return report_cost(s, c) * report_slower(c);
 	default:
@@ -225,7 +225,7 @@ static const char *claim_of(
 static const char *why_not(const struct recommend_ask *ask, const struct report_cell *c, double figure, struct arena *a)
 {
 	const struct row *r = &c->row;
-	double peak = report_peak_mib(r);
+	double peak = row_peak_mib(r);
 
 	if (c->is_running)
 		return "is running";

@@ -100,6 +100,12 @@ bool row_took_none(const struct row *r)
 					      : r->nodes > 0 && (r->nodes_fused == ROW_NONE || r->nodes_fused < r->nodes);
 }
 
+double row_peak_mib(const struct row *r)
+{
+	// fmax takes the other one when one is NaN
+	return fmax(fmax(r->peak_pss_mib, r->peak_resident_mib), r->peak_anonymous_mib);
+}
+
 double row_median_per_s(const struct row *r)
 {
 	const bool is_plain = r->new_tokens == ROW_NONE && (r->scenario == NULL || text_is(r->scenario, "single-stream"));

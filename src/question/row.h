@@ -357,6 +357,7 @@ double row_per_s(const struct row *r);
 // The same by the median and not by the mean that throughput_per_s is: one run that took long says nothing of a batch. What
 // generates, and a scenario, define their own. What a person is shown, and what ends a sweep.
 double row_median_per_s(const struct row *r);
+double row_peak_mib(const struct row *r);    // the largest of the peaks, without a device's; NaN where there is none
 json_t *row_to_json(const struct row *r);    // all keys, null where absent
 size_t row_json_weight(const struct row *r); // bytes that the members which are JSON take in it (json_weight)
 // Takes over the keys that `object` has; text is copied into `a`. A key of the wrong type is an error; unknown keys are ignored.

@@ -184,15 +184,15 @@ static void best_memory(struct summary *out, struct arena *a)
 		size_t measured = 0;
 		for (size_t k = 0; k < out->column_count; k++) {
 			const struct report_cell *c = at(out, l, k);
-			if (c == NULL || !report_is_ranked(c) || !(report_peak_mib(&c->row) > 0))
+			if (c == NULL || !report_is_ranked(c) || !(row_peak_mib(&c->row) > 0))
 				continue;
 			measured++;
-			best = best == NULL || report_peak_mib(&c->row) < report_peak_mib(&best->row) ? c : best;
+			best = best == NULL || row_peak_mib(&c->row) < row_peak_mib(&best->row) ? c : best;
 		}
 		if (measured < 2)
 			continue;
-		double peak = report_peak_mib(&best->row),
-		       cpu_peak = cpu != NULL && cpu->is_good && report_same_length(best, cpu) ? report_peak_mib(&cpu->row)
+		double peak = row_peak_mib(&best->row),
+		       cpu_peak = cpu != NULL && cpu->is_good && report_same_length(best, cpu) ? row_peak_mib(&cpu->row)
 											       : (double)NAN;
 		struct report_value *v = section_row(s);
 		model_words(v, l);

@@ -97,7 +97,7 @@ static double seconds(const struct report_cell *c)
 static void facts(const struct report_cell *c, struct arena *a, struct text *out)
 {
 	const struct row *r = &c->row;
-	const char *latency = report_latency(a, r), *peak = report_mib(a, report_peak_mib(r));
+	const char *latency = report_latency(a, r), *peak = report_mib(a, row_peak_mib(r));
 
 	text_addf(out, "      <system-out>row %lld", (long long)r->row);
 	if (latency != NULL)

@@ -41,7 +41,7 @@ static const char *list(struct arena *a, const char *const *items, size_t count)
 
 static void cell_md(const struct report_cell *c, struct arena *a, struct text *out)
 {
-	const char *latency = report_ms(a, c->typical.ms), *peak = report_mib(a, report_peak_mib(&c->row));
+	const char *latency = report_ms(a, c->typical.ms), *peak = report_mib(a, row_peak_mib(&c->row));
 	const char *beside = arena_join(a, report_of_processes(a, c), "; ", report_rank_words(c));
 
 	if (report_is_unstable(c))

@@ -43,7 +43,7 @@ void summary_gather_memory(struct summary *out, struct arena *a)
 	for (size_t i = 0; i < out->cell_count; i++) {
 		const struct report_cell *c = &out->cells[i];
 		const struct row *r = &c->row;
-		if (c->is_running || (isnan(report_peak_mib(r)) && isnan(r->predicted_mib) && isnan(r->leak_mib_per_cycle)))
+		if (c->is_running || (isnan(row_peak_mib(r)) && isnan(r->predicted_mib) && isnan(r->leak_mib_per_cycle)))
 			continue;
 		struct report_value *v = section_row(s);
 		v[0] = value_noted(value_text(report_model_name(r->model)), report_line_words(a, &out->lines[c->line]));

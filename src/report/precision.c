@@ -89,7 +89,7 @@ void summary_gather_precision(struct summary *out, struct arena *a)
 			isnan(r->perplexity_float32) ? NULL
 						     : arena_printf(a, "reference: %.4g; %s tokens", r->perplexity_float32,
 							       text_is(r->reference, "golden") ? "given" : "random"));
-		double share = base != NULL ? report_peak_mib(r) / report_peak_mib(&base->row) : (double)NAN;
+		double share = base != NULL ? row_peak_mib(r) / row_peak_mib(&base->row) : (double)NAN;
 		v[13] = value_times(a, share);
 	}
 }

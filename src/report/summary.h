@@ -255,7 +255,6 @@ const char *report_join(
 const char *report_verdict_mark(const struct report_cell *c);                       // "✓"
 const char *report_verdict_word(const struct report_cell *c);                       // "right", "ran elsewhere", "running"
 const char *report_failure_word(const struct report_failure *f);
-double report_peak_mib(const struct row *r); // the largest of the peaks; NaN when there is none
 // Predicted over measured memory, "1.04"; NULL where one of them is absent.
 const char *report_ratio(struct arena *a, const struct row *r);
 // The command line that asks the cell's question again.

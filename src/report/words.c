@@ -70,12 +70,6 @@ const char *report_join(struct arena *a, const char *const *items, size_t count,
 	return joined;
 }
 
-double report_peak_mib(const struct row *r)
-{
-	return fmax(
-		fmax(r->peak_pss_mib, r->peak_resident_mib), r->peak_anonymous_mib); // fmax takes the other one when one is NaN
-}
-
 const char *report_ratio(struct arena *a, const struct row *r)
 {
 	return isnan(r->predicted_mib) || !(r->peak_resident_mib > 0)

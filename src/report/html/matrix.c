@@ -9,7 +9,7 @@
 
 static void matrix_cell(const struct report_cell *c, struct arena *a, struct text *out)
 {
-	const char *latency = report_ms(a, c->typical.ms), *peak = report_mib(a, report_peak_mib(&c->row)),
+	const char *latency = report_ms(a, c->typical.ms), *peak = report_mib(a, row_peak_mib(&c->row)),
 		   *times = report_times(a, c->times_cpu);
 
 	text_addf(out, "<td data-label=\"%s\"><div><a class=\"chip %s\" href=\"#cell-%lld\">%s %s</a>", html_esc(a, c->platform),
