@@ -42,6 +42,23 @@ json 'd[0]["reference"] == "golden" and d[0]["golden_case"] is None and d[0]["go
 code 0 "$ASSAY" run "$folder" $quick --golden "$work/copy.safetensors" --json
 json 'd[0]["golden_case"] == "bert"'
 
+# A truth value that is neither 0 nor 1, of which engines make different things.
+other=$SOURCE/tests/conform/cases/granite_speech
+"$ASSAY" synth "$other" -o "$work/speech" >"$work/out" || fail "synth: $(cat "$work/out")"
+python3 - "$other/io.safetensors" "$work/truth.safetensors" <<'PY'
+import json, struct, sys
+data = bytearray(open(sys.argv[1], "rb").read())
+n = struct.unpack("<Q", data[:8])[0]
+mask = json.loads(data[8:8 + n])["in.input_features_mask"]
+assert mask["dtype"] == "BOOL"
+data[8 + n + mask["data_offsets"][0]] = 2
+open(sys.argv[2], "wb").write(data)
+PY
+code 0 "$ASSAY" run "$work/speech" $quick --golden "$other/io.safetensors" --no-db --json
+json 'd[0]["reference"] == "golden"'
+code 2 "$ASSAY" run "$work/speech" $quick --golden "$work/truth.safetensors" --no-db --json
+json 'd[0]["verdict"] == "failed" and "truth value that is neither 0 nor 1" in d[0]["cause"]'
+
 # One that is exchanged meanwhile: inputs of the one and outputs of the other are no answer.
 cp "$work/copy.safetensors" "$work/exchanged.safetensors"
 "$ASSAY" run "$folder" --on null:sleep_ms=20 --runs 50 --no-conform --golden "$work/exchanged.safetensors" --db "$work/exchanged.duckdb" --json >"$work/out" 2>"$work/err" </dev/null &

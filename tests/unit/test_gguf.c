@@ -4,6 +4,7 @@
 // converted has under that name and in that place (the formula of conformance cases, tools/make_gguf_case.py); numbers of every
 // type are bit by bit those of gguf's own code; files that are cut off, damaged or say too much are refused in a sentence.
 #include <dirent.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -529,31 +530,89 @@ static void tokens_outside(void **state)
 	}
 }
 
+// The header of a small model of `name`, which has `more` pairs besides.
+static void put_small(struct made *m, const char *name, uint64_t more)
+{
+	static const struct {
+		const char *end;
+		uint64_t value;
+	} own[] = { { "embedding_length", 32 }, { "attention.head_count", 2 }, { "block_count", 1 } };
+	char key[128];
+
+	put_head(m, 3, 1, 1 + sizeof own / sizeof *own + more);
+	put_architecture(m, name);
+	for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
+		snprintf(key, sizeof key, "%s.%s", name, own[i].end);
+		put_number(m, key, own[i].value);
+	}
+}
+
+static void put_float(struct made *m, const char *key, float v)
+{
+	uint32_t bits;
+
+	memcpy(&bits, &v, sizeof bits);
+	put_text(m, key);
+	put_bits(m, GGUF_F32, 4);
+	put_bits(m, bits, 4);
+}
+
+// Its one tensor; then the file is opened.
+static void open_small(struct made *m, struct checkpoint *c)
+{
+	struct error e = { 0 };
+
+	put_tensor(m, "token_embd.weight", 2, 32, 0, 0);
+	for (int k = 0; k < 64; k++)
+		put_bits(m, 0, 8);
+	assert_int_equal(file_put(path("small.gguf"), text_get(&m->t), m->t.length, NULL), STATUS_OK);
+	text_done(&m->t);
+	if (checkpoint_open(c, path("small.gguf"), &e))
+		fail_msg("%s", e.text);
+}
+
 // Granite's factors where the file leaves them out: llama.cpp has one over the square root of a head's width, the class 1.
 static void multipliers(void **state)
 {
 	struct made m = { 0 };
 	struct checkpoint c;
-	struct error e = { 0 };
 
 	(void)state;
-	put_head(&m, 3, 1, 5);
-	put_architecture(&m, "granite");
-	put_number(&m, "granite.embedding_length", 32);
-	put_number(&m, "granite.attention.head_count", 2);
-	put_number(&m, "granite.block_count", 1);
+	put_small(&m, "granite", 1);
 	put_number(&m, "granite.residual_scale", 0);
-	put_tensor(&m, "token_embd.weight", 2, 32, 0, 0);
-	for (int k = 0; k < 64; k++)
-		put_bits(&m, 0, 8);
-	assert_int_equal(file_put(path("granite.gguf"), text_get(&m.t), m.t.length, NULL), STATUS_OK);
-	if (checkpoint_open(&c, path("granite.gguf"), &e))
-		fail_msg("%s", e.text);
+	open_small(&m, &c);
 	assert_true(json_number_value(json_object_get(c.config, "attention_multiplier")) == 0.25);
 	assert_true(json_number_value(json_object_get(c.config, "embedding_multiplier")) == 1);
 	assert_true(json_number_value(json_object_get(c.config, "residual_multiplier")) == 1);
 	checkpoint_close(&c);
-	text_done(&m.t);
+}
+
+// yarn's factor of attention, which llama.cpp multiplies by what follows from the factor: 2 * (1 + 0.1 ln 4).
+static void yarn(void **state)
+{
+	struct made m = { 0 };
+	struct checkpoint c;
+
+	(void)state;
+	put_small(&m, "llama", 4);
+	put_pair(&m, "llama.rope.scaling.type", "yarn");
+	put_float(&m, "llama.rope.scaling.factor", 4);
+	put_float(&m, "llama.rope.scaling.yarn_attn_factor", 2);
+	put_number(&m, "llama.rope.scaling.original_context_length", 64);
+	open_small(&m, &c);
+	const json_t *rope = json_object_get(c.config, "rope_parameters");
+	assert_true(fabs(json_number_value(json_object_get(rope, "attention_factor")) - 2.2772588722) < 1e-9);
+	assert_true(json_number_value(json_object_get(rope, "factor")) == 4);
+	checkpoint_close(&c);
+
+	// A factor of longrope, which llama.cpp multiplies all frequencies by, and transformers has no place for.
+	put_small(&m, "llama", 2);
+	put_pair(&m, "llama.rope.scaling.type", "longrope");
+	put_float(&m, "llama.rope.scaling.factor", 4);
+	put_tensor(&m, "token_embd.weight", 2, 32, 0, 0);
+	for (int k = 0; k < 64; k++)
+		put_bits(&m, 0, 8);
+	check_refused(&m, STATUS_UNSUPPORTED, "a rope.scaling.factor of longrope is not read yet");
 }
 
 int main(void)
@@ -571,6 +630,7 @@ int main(void)
 		cmocka_unit_test(tokenizer_texts),
 		cmocka_unit_test(tokens_outside),
 		cmocka_unit_test(multipliers),
+		cmocka_unit_test(yarn),
 	};
 
 	return cmocka_run_group_tests(tests, scratch_make, scratch_remove);

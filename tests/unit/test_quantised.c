@@ -227,19 +227,34 @@ static void refused(void **state)
 	}
 }
 
-// Bytes of one of the folders' weights with something changed, and what the refusal says.
+// Puts `to` where `from` is, each time.
+static void exchange(char *data, size_t n, const char *from, const char *to, size_t nbytes)
+{
+	char *at = memmem(data, n, from, nbytes);
+
+	if (!at)
+		fail_msg("there is no %s", from);
+	for (; at; at = memmem(at, n - (size_t)(at - data), from, nbytes))
+		memcpy(at, to, nbytes);
+}
+
+// Bytes of one of the folders' weights with something changed, and what the refusal says; `unnamed`: of a configuration without that
+// key, too.
 static void refused_weights(void **state)
 {
 	static const struct {
 		const char *folder, *from, *to;
 		size_t nbytes;
-		const char *says;
+		const char *says, *unnamed;
 	} rows[] = {
-		{ "bnb-nf4", "\"quant_type\": \"nf4\"", "\"quant_type\": \"fp4\"", 19, "of this kind" },
-		{ "bnb-nf4-nested", "\"nested_offset\": 0", "\"nested_offset\": ~", 18, "" },
-		{ "bnb-nf4-nested", "\"nested_offset\"", "\"nested_offfet\"", 15, "of this kind" },
-		{ "bnb-fp4", "\0\0\0\0\xab\xaa\xaa\x3b", "\0\0\0\0\xab\xaa\xaa\x3c", 8, "is not the numbers of fp4" },
-		{ "bnb-nf4", "\0\0\x80\xbf", "\0\0\x80\xc0", 4, "is not the numbers of nf4" },
+		{ "bnb-nf4", "\"quant_type\": \"nf4\"", "\"quant_type\": \"fp4\"", 19, "of this kind", NULL },
+		{ "bnb-nf4-nested", "\"nested_offset\": 0", "\"nested_offset\": ~", 18, "", NULL },
+		{ "bnb-nf4-nested", "\"nested_offset\"", "\"nested_offfet\"", 15, "of this kind", NULL },
+		{ "bnb-fp4", "\0\0\0\0\xab\xaa\xaa\x3b", "\0\0\0\0\xab\xaa\xaa\x3c", 8, "is not the numbers of fp4", NULL },
+		{ "bnb-nf4", "\0\0\x80\xbf", "\0\0\x80\xc0", 4, "is not the numbers of nf4", NULL },
+		// transformers scales no table, and no head unless a list of what is left out leaves it in.
+		{ "fp8-blocks", "self_attn.q_proj", "self_attn.qq.wpe", 16, "none of the linear layers", NULL },
+		{ "fp8-blocks", "self_attn.q_proj", "self_att.lm_head", 16, "none of the linear layers", "modules_to_not_convert" },
 	};
 
 	(void)state;
@@ -250,13 +265,12 @@ static void refused_weights(void **state)
 
 		assert_int_equal(
 			file_read(&arena, data_path(rows[i].folder, "config.json"), 1 << 20, &data, &n, NULL), STATUS_OK);
+		if (rows[i].unnamed)
+			exchange(data, n, rows[i].unnamed, "other", strlen("other"));
 		assert_int_equal(file_put(path("config.json"), data, n, NULL), STATUS_OK);
 		assert_int_equal(
 			file_read(&arena, data_path(rows[i].folder, "model.safetensors"), 1 << 20, &data, &n, NULL), STATUS_OK);
-		char *at = memmem(data, n, rows[i].from, rows[i].nbytes);
-		if (!at)
-			fail_msg("%s has no %s", rows[i].folder, rows[i].from);
-		memcpy(at, rows[i].to, rows[i].nbytes);
+		exchange(data, n, rows[i].from, rows[i].to, rows[i].nbytes);
 		assert_int_equal(file_put(path("model.safetensors"), data, n, NULL), STATUS_OK);
 		enum status s = read_all(&e);
 		if ((s != STATUS_BAD_INPUT && s != STATUS_UNSUPPORTED) || !strstr(e.text, rows[i].says))
