@@ -669,6 +669,7 @@ enum status store_absorb(struct store *s, const char *path, int64_t most, struct
 		file_count++;
 	files[file_count] = packed;
 	how.files = files;
+	how.looks = true;
 	if (status == STATUS_OK)
 		status = transaction_begin_with(s, true, how, &d, err);
 	if (status == STATUS_OK) {
@@ -683,6 +684,8 @@ enum status store_absorb(struct store *s, const char *path, int64_t most, struct
 		if (status == STATUS_OK)
 			status = guard_words(&d, "source_", err);
 		if (status == STATUS_OK)
+			status = db_settle(&d, err);
+		if (status == STATUS_OK)
 			status = check_packed(s, &d, &a, packed, err);
 		if (status == STATUS_OK)
 			status = db_exec(&d, maps, err);
@@ -690,6 +693,8 @@ enum status store_absorb(struct store *s, const char *path, int64_t most, struct
 			status = take_tables(&d, err);
 		if (status == STATUS_OK)
 			status = check_rooms(&d, err);
+		if (status == STATUS_OK) // what was read as one type is another here: 0.4 of a count
+			status = guard_values(&d, "", err);
 		if (status == STATUS_OK)
 			status = count_new(&d, out, err);
 		status = transaction_end(s, &d, status, err);

@@ -65,6 +65,7 @@ struct db_opening {
 	const char *const *files;   // files besides these that statements may read and write; ends with NULL; NULL: none
 	struct store_limits limits; // of everything until db_close
 	const char *memory;         // that DuckDB itself counts, as it writes it; NULL: as much as `limits` allow, else DB_MEMORY
+	bool looks;                 // for statements that look a file over (guard.h), until db_settle
 };
 
 // Once a process: the library stays loaded, since its threads and exit handlers must not outlive its code.
@@ -86,6 +87,10 @@ int64_t db_bytes(const char *path);
 // One attempt. A lock held by another program is *locked = true with the error filled; every other failure leaves it false.
 // The paths are checked as above first; a file with several hard links is not opened for writing.
 enum status db_open(struct db *d, const struct db_api *api, const struct db_opening *how, bool *locked, struct error *err);
+// Ends what `looks` began. A file holds the smallest and the largest value of each part of a column, and DuckDB leaves out the
+// parts in which, by these, nothing is found: of one whose values are others they would not be looked at. Until this is called
+// DuckDB reads all values, and settings can still be changed; then neither.
+enum status db_settle(struct db *d, struct error *err);
 enum status db_exec(struct db *d, const char *sql, struct error *err);
 // The result of the last statement of `sql` as text in the arena; with parameters, one statement with a `?` for each.
 struct db_parameter {

@@ -265,9 +265,11 @@ static enum status configure(const struct db_api *api, duckdb_config config, con
 		status = set(api, config, "access_mode", how->write || how->path == NULL ? "READ_WRITE" : "READ_ONLY", err);
 	if (status == STATUS_OK && how->files == NULL && how->source == NULL) {
 		status = set(api, config, "enable_external_access", "false", err);
-		if (status == STATUS_OK)
+		if (status == STATUS_OK && !how->looks)
 			status = set(api, config, "lock_configuration", "true", err);
 	}
+	if (status == STATUS_OK && how->looks)
+		status = set(api, config, "disabled_optimizers", "statistics_propagation,filter_pushdown", err);
 	return status;
 }
 
@@ -289,10 +291,15 @@ static enum status shut_in(struct db *d, const struct db_opening *how, struct er
 		sql_add_file(&sql, how->files[i]);
 		text_add(&sql, how->files[i + 1] == NULL ? "];" : "");
 	}
-	text_add(&sql, "SET enable_external_access = false; SET lock_configuration = true");
+	text_addf(&sql, "SET enable_external_access = false;%s", how->looks ? "" : " SET lock_configuration = true");
 	status = db_exec(d, text_get(&sql), err);
 	text_done(&sql);
 	return status;
+}
+
+enum status db_settle(struct db *d, struct error *err)
+{
+	return db_exec(d, "SET disabled_optimizers = ''; SET lock_configuration = true", err);
 }
 
 static enum status open_checked(struct db *d, struct arena *a, const struct db_opening *how, bool *locked, struct error *err)

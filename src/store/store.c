@@ -439,7 +439,7 @@ static enum status look_at(struct store *s, bool reads, enum schema_state *state
 {
 	struct db d = { 0 };
 	int version = 0;
-	struct db_opening how = { .path = s->path, .takes_log = !reads, .limits = s->limits };
+	struct db_opening how = { .path = s->path, .takes_log = !reads, .limits = s->limits, .looks = true };
 
 	if (owns_process && !reads && how.limits.memory_bytes <= 0) { // who writes takes no file that readers refuse
 		how.limits.memory_bytes = LOOK_MEMORY;
@@ -456,6 +456,8 @@ static enum status look_at(struct store *s, bool reads, enum schema_state *state
 		status = schema_look(&d, schema_migrations, schema_migration_count, state, &version, err);
 	if (status == STATUS_OK && *state != SCHEMA_EMPTY)
 		status = guard_values(&d, "", err);
+	if (status == STATUS_OK)
+		status = db_settle(&d, err);
 	if (status == STATUS_OK && s->read_only && *state != SCHEMA_EMPTY)
 		status = schema_views(&d, &s->arena, *state, &s->views, err);
 	if (status == STATUS_OK && *state == SCHEMA_CURRENT && !s->read_only)

@@ -128,6 +128,23 @@ for command in 'query fastest' ${ASSAY_LONG:+report} 'export -o cannot.csv resul
 	refused 'infinite.duckdb: row 1: sample.ms is -inf, which nothing can have measured' "$ASSAY" $command --db infinite.duckdb
 done
 refused 'two_verdicts.duckdb: row 1: its event says right, and its measurement wrong' "$ASSAY" report --db two_verdicts.duckdb
+# The file says of its values what they are at least and at most, and DuckDB leaves out what by that is not asked for: -5 ms were looked for
+# among what is said to begin above 0. The import made the user's own database one that is refused.
+forge statistics "UPDATE sample SET ms = -5.0123 WHERE number = 1"
+# shellcheck disable=SC2046
+python3 "$SOURCE/tests/attack/statistics.py" statistics.duckdb $(sql statistics.duckdb "SELECT block_id || ' ' || block_offset FROM pragma_storage_info('sample') WHERE column_name = 'ms' AND segment_type = 'DOUBLE'") -5.0123 1e-9 ||
+	fail "no statistics that say otherwise"
+[ "$(sql statistics.duckdb "SELECT count(*) || ' ' || (SELECT min(ms) FROM sample) FROM sample WHERE ms < 0")" = "0 1e-09" ] || fail "DuckDB goes by other statistics"
+for command in 'query fastest' 'import statistics.duckdb'; do
+	db=statistics.duckdb
+	[ "$command" = 'query fastest' ] || db=taken.duckdb
+	# shellcheck disable=SC2086
+	refused 'statistics.duckdb: row 1: sample.ms is -5.0123, which nothing can have measured' "$ASSAY" $command --db $db
+done
+# A column of another type becomes another number where it is taken in: 0.4 of a run is none.
+forge type "DROP VIEW hardware_results; DROP VIEW result; ALTER TABLE measurement ALTER COLUMN samples TYPE DOUBLE; UPDATE measurement SET samples = 0.4"
+refused 'type.duckdb: row 1 says right, and its samples is 0: assay wrote no such row' "$ASSAY" import type.duckdb --db taken.duckdb
+code 0 "$ASSAY" import "$base" --db taken.duckdb
 # A schema of a name that DuckDB has for a catalog: its own sentence, which names no cause, was all that was said.
 forge catalogs "CREATE SCHEMA temp; CREATE SCHEMA system; CREATE SCHEMA memory; CREATE SCHEMA catalogs"
 code 0 "$ASSAY" query runs --db catalogs.duckdb

@@ -238,8 +238,8 @@ static void exchange(char *data, size_t n, const char *from, const char *to, siz
 		memcpy(at, to, nbytes);
 }
 
-// Bytes of one of the folders' weights with something changed, and what the refusal says; `unnamed`: of a configuration without that
-// key, too.
+// Bytes of one of the folders' weights with something changed, and what the refusal says; `unnamed`: of a configuration without
+// that key, too.
 static void refused_weights(void **state)
 {
 	static const struct {
@@ -254,7 +254,8 @@ static void refused_weights(void **state)
 		{ "bnb-nf4", "\0\0\x80\xbf", "\0\0\x80\xc0", 4, "is not the numbers of nf4", NULL },
 		// transformers scales no table, and no head unless a list of what is left out leaves it in.
 		{ "fp8-blocks", "self_attn.q_proj", "self_attn.qq.wpe", 16, "none of the linear layers", NULL },
-		{ "fp8-blocks", "self_attn.q_proj", "self_att.lm_head", 16, "none of the linear layers", "modules_to_not_convert" },
+		{ "fp8-blocks", "self_attn.q_proj", "self_att.lm_head", 16, "none of the linear layers",
+			"modules_to_not_convert" },
 	};
 
 	(void)state;
