@@ -27,6 +27,7 @@ struct computing {
 		int64_t columns;
 		const int32_t *copy;
 	} order;
+	int64_t steps;      // of "modules_to_not_convert"
 	struct text format; // words for people: "fp8 (f8e4m3 in blocks of 128 x 128)"
 };
 
@@ -38,7 +39,7 @@ const struct weight *computing_find(const struct computing *k, const char *stem,
 // BAD_INPUT: the configuration lists more than COMPUTING_MODULES_MOST modules.
 enum status computing_check_modules(const struct computing *k, size_t count, struct error *err);
 // UNSUPPORTED: "modules_to_not_convert" names the module of this quantised weight, which transformers then leaves as it is.
-enum status computing_check_converted(const struct computing *k, const struct weight *w, const char *stem, struct error *err);
+enum status computing_check_converted(struct computing *k, const struct weight *w, const char *stem, struct error *err);
 // Does a module of this name hold the table of the tokens' embeddings?
 bool computing_is_embedding(const char *module);
 void computing_take(struct computing *k, const struct weight *w); // it stands for no weight by itself; NULL: nothing

@@ -91,7 +91,7 @@ static enum status take_layer(
 }
 
 // Of a layer that the configuration leaves out transformers has no quantised weight, nor any other of the file.
-static enum status check_converted(const struct computing *k, const struct weight *w, const char *stem, struct error *err)
+static enum status check_converted(struct computing *k, const struct weight *w, const char *stem, struct error *err)
 {
 	const json_t *blocks = json_object_get(k->how, "modules_in_block_to_quantize"), *item, *block;
 	bool named = !json_array_size(blocks);

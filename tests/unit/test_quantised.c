@@ -192,6 +192,8 @@ static void refused(void **state)
 			"\"modules_to_not_convert\" names it" },
 		{ "fp8-blocks", "\"lm_head\"", "\"model.layers.0.self_attn.q_proj\"", "\"modules_to_not_convert\" names it" },
 		{ "fp8-blocks", "\"lm_head\"", "\"model.layers.*.q_proj\"", "\"modules_to_not_convert\" names it" },
+		{ "fp8-blocks", "\"lm_head\"", "\"model.*.mlp.\"", "\"modules_to_not_convert\" names it" },
+		{ "fp8-blocks", "\"lm_head\"", "\"model.*.0.*.q_pro.\"", "\"modules_to_not_convert\" names it" },
 		{ "fp8-blocks", "\"lm_head\"", "\"model.layers.[0-9]\"", "the expression \"model.layers.[0-9]\", which" },
 		{ "mxfp4", "\"lm_head\"", "\"model.layers.*.experts\"", "\"modules_to_not_convert\" names it" },
 		{ "ct-int4-group", "\"lm_head\"", "\"model.layers.0.self_attn.q_proj\"", "\"ignore\" names it" },
