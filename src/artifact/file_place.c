@@ -82,8 +82,12 @@ int partial_open(const char *path, struct error *err)
 	if (partial_path(partial, path, err))
 		return -1;
 	for (bool hidden = false;;) {
-		int fd = open(partial, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | (hidden ? O_EXCL : 0), 0666);
-		if (!hidden && (fd < 0 || !is_own(fd))) {
+		int fd = open(partial, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		const bool is_new = fd >= 0;
+		if (!is_new && errno == EEXIST && (fd = open(partial, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)) < 0 &&
+			errno == ENOENT)
+			continue; // it was removed between the two
+		if (!is_new && !hidden && (fd < 0 || !is_own(fd))) {
 			if (fd >= 0)
 				close(fd);
 			hidden = true;
@@ -103,13 +107,16 @@ int partial_open(const char *path, struct error *err)
 			close(fd);
 			return -1;
 		}
-		// Its last owner may have renamed or removed it between our open and our lock.
+		// Its last owner may have renamed or removed it between our open and our lock. What a killed process left may be
+		// open to those who could read what that one wrote.
 		if (file_lies_at(fd, partial)) {
-			if (!ftruncate(fd, 0))
+			if (is_new)
 				return fd;
-			error_errno(err, "%s: cannot be written", path);
-			close(fd);
-			return -1;
+			if (unlink(partial)) {
+				error_errno(err, "%s: cannot be written", path);
+				close(fd);
+				return -1;
+			}
 		}
 		close(fd);
 	}

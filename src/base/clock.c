@@ -15,11 +15,21 @@ double clock_ms(void)
 	return (double)clock_ns() * 1e-6;
 }
 
-double clock_thread_ms(void)
+static double processor_ms(clockid_t of)
 {
 	struct timespec t;
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	clock_gettime(of, &t);
 	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+double clock_thread_ms(void)
+{
+	return processor_ms(CLOCK_THREAD_CPUTIME_ID);
+}
+
+double clock_process_ms(void)
+{
+	return processor_ms(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 int64_t clock_unix_us(void)

@@ -77,7 +77,8 @@ static bool is_others(const char *path)
 	return !lstat(path, &st) && st.st_uid != geteuid();
 }
 
-// Where a blob is written: what an earlier try left is gone on with, and not what another user put there, who could change it.
+// Where a blob is written: what an earlier try left is gone on with, and not what another user put there, who could change it or
+// go on with it.
 static const char *partial_path(const struct fetch *f, const char *etag)
 {
 	struct arena *a = f->inside->arena;
@@ -89,6 +90,13 @@ static const char *partial_path(const struct fetch *f, const char *etag)
 	return !is_others(own)
 		? own
 		: arena_printf(a, "%s.%016llx.incomplete", blob_path(f, etag, ""), (unsigned long long)process_nonce());
+}
+
+// Of a blob that is whole nobody goes on with a part, whoever left it; under its lock, so that nobody is at it.
+static void drop_partials(const struct fetch *f, const char *etag)
+{
+	unlink(blob_path(f, etag, ".incomplete"));
+	unlink(arena_printf(f->inside->arena, "%s.%lu.incomplete", blob_path(f, etag, ""), (unsigned long)geteuid()));
 }
 
 void fetch_file_look(const struct fetch *f, struct fetch_file *file)
@@ -559,10 +567,7 @@ enum status fetch_file_bring(struct fetch *f, size_t i, struct error *err)
 		return s;
 	if (!file->etag && (s = fetch_file_head(f, file, err)))
 		return s;
-	const char *blob = blob_path(f, file->etag, ""), *partial = blob_path(f, file->etag, ".incomplete");
-	if (is_others(partial))
-		unlink(partial); // where this user may
-	partial = partial_path(f, file->etag);
+	const char *blob = blob_path(f, file->etag, "");
 	if ((s = fetch_folder(f, arena_printf(f->inside->arena, "%s/blobs", f->inside->repository), err)) ||
 		(s = lock(f, file, &locked, err)))
 		return s;
@@ -571,10 +576,14 @@ enum status fetch_file_bring(struct fetch *f, size_t i, struct error *err)
 	if (whole)
 		s = check_here(f, file, blob, &whole, err);
 	if (!s && !whole) {
+		const char *partial = partial_path(f, file->etag);
+
 		s = fill(f, i, partial, err);
 		if (!s && rename(partial, blob))
 			s = error_errno(err, "%s", blob);
 	}
+	if (!s)
+		drop_partials(f, file->etag);
 	if (!s && !is_whole(path, file->size))
 		s = link_file(f, file, err);
 	close(locked);

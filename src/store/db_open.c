@@ -502,7 +502,9 @@ static enum status open_held(struct db *d, struct arena *a, const struct db_open
 		db_watch_hold_most(d->watch, DB_OPENING_MEMORY);
 	else
 		db_watch_hold(d->watch);
+	db_watch_opening(d->watch, is_small ? file : NULL);
 	enum status status = open_checked(d, a, how, locked, &own);
+	db_watch_opening(d->watch, NULL);
 	bool is_held = store_holds_memory();
 	db_watch_release(d->watch);
 	if (status == STATUS_NO_MEMORY && is_held && is_small && !db_watch_is_cramped(d->watch) &&

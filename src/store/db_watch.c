@@ -17,7 +17,7 @@
 #include "base/watcher.h"
 #include "store/opened.h"
 
-enum { WAKE_MS = 10, GRACE_MS = 5000, DEFAULT_S = 600 };
+enum { WAKE_MS = 10, GRACE_MS = 5000, DEFAULT_S = 600, OPENING_S = 5 };
 
 enum passed { WITHIN, TOO_LONG, TOO_MUCH };
 
@@ -32,6 +32,8 @@ struct db_watch {
 	int holds;         // of this thread's calls that are under way
 	int statm;         // descriptor, below 0: memory cannot be read
 	enum passed passed;
+	const char *opening; // which file is being opened; NULL: none
+	double opening_ms;   // processor time of this process when it began
 };
 
 // Memory of this process that no file stands behind.
@@ -70,10 +72,24 @@ static enum status say(const struct db_watch *w, struct error *err)
 		option != NULL ? " allows more" : "");
 }
 
+static void look_at_opening(const struct db_watch *w)
+{
+	struct error why = { 0 };
+
+	if (w->opening == NULL || w->limits.give_up == NULL || clock_process_ms() - w->opening_ms <= 1e3 * OPENING_S)
+		return;
+	error_set(&why, STATUS_BAD_INPUT,
+		"%s: opening it takes more than %d s of a processor: it is damaged, or no database that assay makes", w->opening,
+		OPENING_S);
+	w->limits.give_up(why.text);
+}
+
 static void look(void *context)
 {
 	struct db_watch *w = context;
 	double now = clock_ms();
+
+	look_at_opening(w);
 	int64_t grown = w->limits.memory_bytes > 0 ? anonymous_bytes(w) - w->begin_bytes : 0;
 
 	if (w->passed == WITHIN && now - w->begin_ms > 1e3 * w->limits.seconds)
@@ -143,6 +159,16 @@ void db_watch_connection(struct db_watch *w, duckdb_connection connection)
 {
 	watcher_hold(&w->watcher);
 	w->connection = connection;
+	watcher_release(&w->watcher);
+}
+
+void db_watch_opening(struct db_watch *w, const char *file)
+{
+	if (w == NULL)
+		return;
+	watcher_hold(&w->watcher);
+	w->opening = file;
+	w->opening_ms = clock_process_ms();
 	watcher_release(&w->watcher);
 }
 

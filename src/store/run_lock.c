@@ -18,6 +18,21 @@
 
 enum { RECORD_NBYTES = 8 };
 
+// Who may read and write the database may hold its locks, and nobody else, whatever the mask: a group's members would take each
+// other's runs for dead, and a stranger could hold up whoever writes to a private one.
+static void keep_rights(int fd, const struct stat *database, const struct stat *st)
+{
+	const uid_t owner = database->st_uid != st->st_uid && geteuid() == 0 ? database->st_uid : (uid_t)-1;
+	mode_t mode = database->st_mode & 0777;
+
+	if (st->st_uid != geteuid())
+		return;
+	if ((database->st_gid != st->st_gid || owner != (uid_t)-1) && fchown(fd, owner, database->st_gid))
+		mode = (mode & ~(mode_t)S_IRWXG) | (mode & S_IRWXO) << 3;
+	if ((st->st_mode & 0777) != (mode | 0600))
+		fchmod(fd, mode | 0600);
+}
+
 // -1 also for a number that no run has.
 static int open_locks(const char *database, int64_t run, int flags)
 {
@@ -29,13 +44,16 @@ static int open_locks(const char *database, int64_t run, int flags)
 	// One file, whatever links lead to it; a database that is not there yet has none.
 	if (snprintf(path, sizeof path, "%s.lock", realpath(database, real) ? real : database) >= (int)sizeof path)
 		return -1;
+	struct stat of, st;
+	const bool is_there = !stat(database, &of);
 	// A FIFO there is not waited for, and has no locks.
-	int fd = open(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0666);
-	struct stat st;
+	int fd = open(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, is_there ? 0600 : 0666);
 	if (fd >= 0 && (fstat(fd, &st) || !S_ISREG(st.st_mode))) {
 		close(fd);
 		fd = -1;
 	}
+	if (fd >= 0 && is_there && (flags & O_CREAT))
+		keep_rights(fd, &of, &st);
 	return fd;
 }
 

@@ -123,6 +123,11 @@ done
 refused 'names no file of this machine' "$ASSAY" import "$base" --db md:x
 bounded 1 20 1000 "$ASSAY" import pipe.duckdb --db new.duckdb
 has err 'is a pipe'
+# A list in the file that leads to itself: no statement runs yet that could be stopped, and an import never ended.
+forge loop "CREATE TABLE t AS FROM range(10000); DROP TABLE t; UPDATE cell SET model = 'm'"
+python3 "$SOURCE/tests/attack/duckdb_file.py" loop.duckdb loop || fail "no list of free blocks"
+bounded 1 20 200 "$ASSAY" import loop.duckdb --db new.duckdb
+has err '^assay: loop.duckdb: opening it takes more than 5 s of a processor'
 
 # ---- formulas in tables ---------------------------------------------------------------------------------------------
 

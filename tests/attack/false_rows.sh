@@ -132,7 +132,7 @@ refused 'two_verdicts.duckdb: row 1: its event says right, and its measurement w
 # among what is said to begin above 0. The import made the user's own database one that is refused.
 forge statistics "UPDATE sample SET ms = -5.0123 WHERE number = 1"
 # shellcheck disable=SC2046
-python3 "$SOURCE/tests/attack/statistics.py" statistics.duckdb $(sql statistics.duckdb "SELECT block_id || ' ' || block_offset FROM pragma_storage_info('sample') WHERE column_name = 'ms' AND segment_type = 'DOUBLE'") -5.0123 1e-9 ||
+python3 "$SOURCE/tests/attack/duckdb_file.py" statistics.duckdb statistics $(sql statistics.duckdb "SELECT block_id || ' ' || block_offset FROM pragma_storage_info('sample') WHERE column_name = 'ms' AND segment_type = 'DOUBLE'") -5.0123 1e-9 ||
 	fail "no statistics that say otherwise"
 [ "$(sql statistics.duckdb "SELECT count(*) || ' ' || (SELECT min(ms) FROM sample) FROM sample WHERE ms < 0")" = "0 1e-09" ] || fail "DuckDB goes by other statistics"
 for command in 'query fastest' 'import statistics.duckdb'; do

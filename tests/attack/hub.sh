@@ -236,6 +236,24 @@ control
 code 0 "$ASSAY" fetch org/other
 is_whole org/other
 [ "$(cat "$work/victim")" = mine ] || fail "a file of several names was written over"
+# What another user is bringing stays his: it was removed while he wrote, and all that he had was lost. When it is whole nobody needs it.
+if [ "$(id -u)" = 0 ]; then
+	blob=$(readlink -f "$(snapshot org/other)/model.safetensors")
+	clear_cache
+	mkdir -p "$(dirname "$blob")"
+	head -c 100000 "$repos/org/other/model.safetensors" >"$blob.incomplete"
+	chown 65534 "$blob.incomplete" && ln "$blob.incomplete" "$work/his"
+	SHIM_EIO=.incomplete code 1 shim "$ASSAY" fetch org/other --include model.safetensors
+	[ "$blob.incomplete" -ef "$work/his" ] || fail "the unfinished download of another user is gone"
+	head -c 150000 "$repos/org/other/model.safetensors" >"$blob.0.incomplete"
+	control
+	code 0 "$ASSAY" fetch org/other
+	is_whole org/other
+	grep -q 'GET .*range=bytes=150000-' "$work/log" || fail "what had come was fetched again"
+	[ "$(find "$HF_HUB_CACHE" -name '*.incomplete' | wc -l)" = 0 ] || fail "parts of what is whole stay"
+else
+	skip_part "only the super-user can give a file to another user"
+fi
 SHIM_EIO=config.json code 1 shim "$ASSAY" inspect "$repos/org/other"
 has err 'config.json: Input/output error'
 "$ASSAY" synth "$SOURCE/tests/conform/cases/bert" -o "$work/bert" >/dev/null || fail "synth"

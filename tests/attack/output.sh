@@ -12,6 +12,15 @@ code 0 "${preprocess[@]}" file
 run=("$ASSAY" run "$SOURCE/tests/conform/cases/bert" --synthetic --on null --runs 1 --no-conform --db)
 code 0 "${run[@]}" rows.duckdb
 
+# Its locks have its own rights, whatever the mask: members of a group took each other's runs for dead, and who could not read a private
+# database held up its owner.
+for mode in 600 660; do
+	chmod $mode rows.duckdb
+	(umask 022 && exec "${run[@]}" rows.duckdb) >out 2>err || fail "mode $mode: $(cat err)"
+	[ "$(stat -c %a rows.duckdb.lock)" = $mode ] || fail "a database of mode $mode, and locks of mode $(stat -c %a rows.duckdb.lock)"
+done
+chmod 644 rows.duckdb
+
 # A FIFO was replaced by a file, as was every device; of a report it was waited for without end.
 mkfifo fifo
 bounded 1 5 200 "${preprocess[@]}" fifo
@@ -63,6 +72,18 @@ if can_be 65534; then
 	become 65534 sh -c 'umask 0; echo >shared/.model.safetensors.partial'
 	code 0 "$ASSAY" synth "$SOURCE/tests/conform/cases/bert" -o shared
 	[ -O shared/model.safetensors ] || fail "the weights belong to another user"
+	# What a killed build of weights for everybody had left was open to who then read those of a build of private ones.
+	mkdir -m 0755 public && "$ASSAY" synth "$SOURCE/tests/conform/cases/bert" -o private >out || fail "synth: $(cat out)"
+	chmod 0600 private/*
+	echo left >public/.model.safetensors.partial
+	chmod 0644 public/.model.safetensors.partial
+	become 65534 sh -c 'exec 3<public/.model.safetensors.partial; echo >&2; read -r _; cat <&3' >others 2>opened < <(until [ -e built ]; do sleep 0.05; done; echo) &
+	reader=$!
+	until [ -s opened ]; do sleep 0.02; done
+	code 0 "$ASSAY" build private -o public
+	touch built && wait $reader
+	[ "$(stat -c %a public/model.safetensors)" = 600 ] || fail "private weights became readable"
+	[ "$(cat others)" = left ] || fail "another user reads $(wc -c <others) bytes of private weights"
 fi
 # A report in the place of the database that it is made of was written, and the rows were gone.
 for name in rows.duckdb ./rows.duckdb; do
@@ -75,7 +96,7 @@ cp rows.duckdb there/rows.duckdb
 ln -s there/rows.duckdb link.duckdb
 code 0 "${run[@]}" link.duckdb
 code 0 "$ASSAY" query --format csv --db link.duckdb 'SELECT count(*) FROM cell'
-has out '^2$'
+has out '^4$'
 ln -s none.duckdb nothing.duckdb
 code 1 "${run[@]}" nothing.duckdb
 has err 'nothing.duckdb is a link, and what it names is not there$'

@@ -123,8 +123,13 @@ code 1 "$program" setup qnn --yes --offline
 has err 'is not in .*assay-deps, and --offline was asked'
 cp "$work/archives/two-2.0.tgz" "$work/two.whole"
 echo tampered >>"$work/archives/two-2.0.tgz"
+# Beside it, what a killed setup left of a download, and what another is at.
+mkdir "$cache/part.left" "$cache/part.running" && : >"$cache/part.left/.lock" && exec 7>"$cache/part.running/.lock" && flock 7 || fail "no parts"
 code 1 "$program" setup qnn --yes
 has err 'is not what deps\.lock pins: SHA-256'
+[ -e "$cache/part.running" ] || fail "the download of another setup was removed"
+exec 7>&-
+rm -r "$cache/part.running"
 nothing_half "a wrong archive"
 [ ! -e "$cache/two-2.0.tgz" ] && [ ! -e "$into/browsers/two" ] || fail "a wrong archive was kept or used"
 cp "$work/two.whole" "$work/archives/two-2.0.tgz"
