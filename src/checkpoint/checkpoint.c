@@ -268,6 +268,25 @@ static enum status open_index(struct checkpoint *c, const char *path, struct err
 static const char *const weight_names[] = { "model.safetensors", "pytorch_model.bin", "diffusion_pytorch_model.safetensors" };
 enum { WEIGHT_NAMES = sizeof weight_names / sizeof *weight_names };
 
+// Other weights than those of `file`, which transformers takes by the folder: of a file that the configuration names, or an adapter
+// beside them, which it merges where peft is installed.
+static enum status check_only_weights(struct checkpoint *c, const char *folder, const char *file, struct error *err)
+{
+	const char *named = json_string_value(json_object_get(c->config, "transformers_weights"));
+
+	if (named && !text_is(named, file))
+		return error_set(err, STATUS_UNSUPPORTED,
+			"%s/config.json: \"transformers_weights\" names %.200s, which is not read yet in the place of %s", folder,
+			named, file);
+	if (file_exists(arena_printf(&c->arena, "%s/adapter_config.json", folder)) &&
+		file_exists(arena_printf(&c->arena, "%s/%s", folder, adapter_file(folder))))
+		return error_set(err, STATUS_UNSUPPORTED,
+			"%s: has an adapter beside the weights of its model, which transformers merges into them where peft is "
+			"installed: that is not read yet; let each have a folder of its own",
+			folder);
+	return STATUS_OK;
+}
+
 // `adapter`: the folder of one that is merged into this model; or NULL.
 static enum status open_folder(struct checkpoint *c, const char *folder, const char *adapter, struct error *err)
 {
@@ -292,7 +311,8 @@ static enum status open_folder(struct checkpoint *c, const char *folder, const c
 		bool single = file_exists(arena_printf(&c->arena, "%s/%s", folder, weight_names[i]));
 		if (!single && !file_exists(index))
 			continue;
-		s = single ? open_shards(c, &weight_names[i], 1, err) : open_index(c, index, err);
+		s = check_only_weights(c, folder, weight_names[i], err);
+		s = s ? s : single ? open_shards(c, &weight_names[i], 1, err) : open_index(c, index, err);
 		return s || (s = views_copy(c, err)) ? s : computed_find(c, adapter, err);
 	}
 	return computed_find(c, adapter, err);

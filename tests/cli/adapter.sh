@@ -23,6 +23,18 @@ has out '^published as: LoRA adapter of rank 4 \(alpha 8\), 3 weights merged int
 code 0 "$ASSAY" inspect "$work/lora" --json
 json 'd["parameters"] == 11872 and d["type"] == "llama"'
 
+# Other weights than the file of the model's, by what lies in the folder or what its configuration names: transformers takes those.
+cp -rL "$data/base-llama" "$work/both" && chmod -R u+w "$work/both"
+cp "$work/lora/"* "$work/both"
+code 1 "$ASSAY" inspect "$work/both"
+has err 'both: has an adapter beside the weights of its model, which transformers merges into them'
+rm "$work/both/adapter_config.json"
+sed -i 's/^{/{"transformers_weights": "adapter_model.safetensors",/' "$work/both/config.json"
+code 1 "$ASSAY" inspect "$work/both"
+has err 'both/config.json: "transformers_weights" names adapter_model.safetensors, which is not read yet in the place of model.safetensors'
+sed -i 's/"adapter_model.safetensors",/"model.safetensors",/' "$work/both/config.json"
+code 0 "$ASSAY" inspect "$work/both"
+
 # The base alone has other outputs: the adapter's golden file says that it is wrong.
 if has_platform cpu; then
 	code 3 "$ASSAY" run "$data/base-llama" --on cpu --runs 1 --no-conform --golden "$data/lora/io.safetensors" --json
