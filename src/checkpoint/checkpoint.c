@@ -268,8 +268,8 @@ static enum status open_index(struct checkpoint *c, const char *path, struct err
 static const char *const weight_names[] = { "model.safetensors", "pytorch_model.bin", "diffusion_pytorch_model.safetensors" };
 enum { WEIGHT_NAMES = sizeof weight_names / sizeof *weight_names };
 
-// Other weights than those of `file`, which transformers takes by the folder: of a file that the configuration names, or an adapter
-// beside them, which it merges where peft is installed.
+// Other weights than those of `file` that transformers takes by the folder: those of a file that the configuration names, or an
+// adapter beside them, which it merges where peft is installed.
 static enum status check_only_weights(struct checkpoint *c, const char *folder, const char *file, struct error *err)
 {
 	const char *named = json_string_value(json_object_get(c->config, "transformers_weights"));
