@@ -288,8 +288,8 @@ static int run(int argc, char **argv)
 		} else {
 			const char *near = text_nearest(argv[w], platform_name, NULL);
 
-			return cli_bad_use("no platform is called %s%s%s%s", argv[w], near ? "; did you mean " : "",
-				near ? near : "", near ? "?" : "");
+			return near ? cli_bad_use("no platform is called %s; did you mean %s?", argv[w], near)
+				    : cli_bad_use("no platform is called %s; `assay detect` lists them", argv[w]);
 		}
 	progress_line(bandwidth ? "measuring memory" : "looking at the engines");
 	if (bandwidth && detect_bandwidth(&measured, &err)) {

@@ -161,7 +161,7 @@ static const char *where(const struct inspection *x)
 	case HUB_ONNX_FILE:
 		break;
 	}
-	return "folder";
+	return file_is_dir(x->hub.path) ? "folder" : "file"; // of GGUF
 }
 
 static size_t ignored_count(const struct checkpoint *c)
@@ -251,8 +251,8 @@ static void print_text(const struct inspection *x, struct arena *a)
 				emit(" %s %s", dtype_word((enum dtype)d), show_size(a, x->bytes[d]));
 		emit("\nmemory: %s to %s (%s)\n", show_size(a, m.low), show_size(a, m.high), memory_how);
 		if (x->checkpoint.weights_from)
-			emit("published as: %s when a graph reads them; what is made goes into the cache\n",
-				x->checkpoint.weights_from);
+			emit("published as: %s%s\n", x->checkpoint.weights_from,
+				x->checkpoint.computed_count ? " when a graph reads them; what is made goes into the cache" : "");
 		print_pickle(&x->checkpoint, a);
 	} else {
 		emit("parameters: not known: no weights here, and the configuration alone does not tell for a model that is not "

@@ -130,7 +130,7 @@ int fetching_add(struct fetching *x, const char *asked, enum fetch_want want, bo
 	enum status s = fetch_plan(&f, &x->arena, name, revision, &options, fetching_watch(x), &err);
 	progress_clear();
 	if (s == STATUS_UNAVAILABLE) {
-		emit_error("assay: the Hub cannot be asked for %s: %s; going on with what is here\n", name, err.text);
+		emit_error("assay: the Hub cannot be asked: %s; going on with what is here\n", err.text);
 		return -1;
 	}
 	if (s != STATUS_OK) {

@@ -260,7 +260,8 @@ static void print_text(const struct seen *x, struct arena *a)
 					     : arena_printf(a, "ai.onnx (onnxruntime %s takes %lld to %lld)", ort->version,
 						       (long long)ort->opset_least, (long long)ort->opset_most));
 	if (c->producer)
-		emit("producer: %s %s\n", c->producer, c->producer_version ? c->producer_version : "");
+		emit("producer: %s%s%s\n", c->producer, c->producer_version && *c->producer_version ? " " : "",
+			c->producer_version ? c->producer_version : "");
 	print_types("input", x->outline.inputs, x->outline.input_count, a);
 	print_types("output", x->outline.outputs, x->outline.output_count, a);
 	print_operators(c);

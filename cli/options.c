@@ -210,7 +210,7 @@ static int unknown_option(const struct cli_usage *usage, const char *argument, c
 	snprintf(word, sizeof word, "%.*s", (int)length, name);
 	const char *near = usage->options && length > 1 ? text_nearest(word, option_name, usage->options) : NULL;
 	if (near)
-		return cli_bad_use("unknown option %s; did you mean --%s?", argument, near);
+		return cli_bad_use("unknown option %s; did you mean %s%s?", argument, near[1] ? "--" : "-", near);
 	return cli_bad_use("unknown option %s; usage: %s", argument, usage->synopsis);
 }
 

@@ -186,7 +186,7 @@ static const char *warning_of(const struct recommend_ask *ask, const struct repo
 		: c->typical.processes > 1                   ? "unstable (has its place by its slowest process)"
 							     : "unstable (has its place by the slow end of its time)";
 	const char *loss = c->row.graph_verdict != NULL && !isnan(c->row.cosine)
-		? arena_printf(a, "loses against its reference: cosine %.6g", c->row.cosine)
+		? arena_printf(a, "loss against its reference: cosine %.6g", c->row.cosine)
 		: NULL;
 	const char *const words[] = { report_is_unstable(c) ? unstable : NULL, c->qualifiers, loss };
 	const char *out = NULL;

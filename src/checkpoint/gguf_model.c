@@ -595,6 +595,8 @@ static const char *say(const struct model *m)
 	text_add(&t, ")");
 	if (quantised)
 		text_addf(&t, ", %zu weight%s dequantised to f32", quantised, quantised == 1 ? "" : "s");
+	if (m->turned)
+		text_addf(&t, ", %zu%s in another order", m->turned, quantised ? "" : m->turned == 1 ? " weight" : " weights");
 	const char *out = arena_strdup(&m->c->arena, text_get(&t));
 	text_done(&t);
 	return out;

@@ -84,7 +84,7 @@ static void best_latency(struct summary *out, struct arena *a)
 		if (near_count > 0)
 			note = arena_printf(a, "too near to tell apart: %s", report_join(a, near, near_count, "and"));
 		if (untold_count > 0)
-			note = arena_printf(a, "%s%sunstable, so no claim against: %s", note != NULL ? note : "",
+			note = arena_printf(a, "%s%sno claim against %s: one of the two is unstable", note != NULL ? note : "",
 				note != NULL ? "; " : "", report_join(a, untold, untold_count, "and"));
 		struct report_value *v = section_row(s);
 		model_words(v, l);

@@ -447,7 +447,8 @@ bool report_alike(const struct report_cell *x, const struct report_cell *y, unsi
 
 bool report_is_unstable(const struct report_cell *c)
 {
-	return text_is(c->row.stability, "unstable");
+	// Of several processes half: where fewer did not settle, their median is one of the others'.
+	return c->typical.processes > 1 ? 2 * c->unstable_count >= c->process_count : text_is(c->row.stability, "unstable");
 }
 
 static struct report_cell *ranked_at(struct summary *out, const struct report_line *l, size_t column)

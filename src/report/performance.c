@@ -39,12 +39,12 @@ static struct group group_of(const struct summary *s, const char *platform, cons
 					(platform == NULL || text_is(s->cells[k].platform, platform)));
 		g.models += !seen;
 		cells[g.cells++] = c;
-		g.sum += c->row.latency_ms;
+		g.sum += c->typical.ms;
 		g.samples += c->row.samples != ROW_NONE ? c->row.samples : 0;
 		g.unstable += report_is_unstable(c);
 		g.imported += c->is_imported;
-		g.fastest = g.fastest == NULL || c->row.latency_ms < g.fastest->row.latency_ms ? c : g.fastest;
-		g.slowest = g.slowest == NULL || c->row.latency_ms > g.slowest->row.latency_ms ? c : g.slowest;
+		g.fastest = g.fastest == NULL || c->typical.ms < g.fastest->typical.ms ? c : g.fastest;
+		g.slowest = g.slowest == NULL || c->typical.ms > g.slowest->typical.ms ? c : g.slowest;
 		if (c->against_cpu.times > 0) {
 			g.timed_with_cpu++;
 			g.logs += log(c->against_cpu.times);
@@ -84,10 +84,8 @@ static void row_of(
 	v[3] = value_count(a, (int64_t)g->models);
 	v[4] = value_count(a, g->samples);
 	v[5] = value_ms(a, g->sum / (double)g->cells);
-	v[6] = value_noted(
-		value_ms(a, g->fastest->row.latency_ms), report_qualified(a, g->fastest->shown, g->fastest->qualifiers));
-	v[7] = value_noted(
-		value_ms(a, g->slowest->row.latency_ms), report_qualified(a, g->slowest->shown, g->slowest->qualifiers));
+	v[6] = value_noted(value_ms(a, g->fastest->typical.ms), report_qualified(a, g->fastest->shown, g->fastest->qualifiers));
+	v[7] = value_noted(value_ms(a, g->slowest->typical.ms), report_qualified(a, g->slowest->shown, g->slowest->qualifiers));
 	if (g->timed_with_cpu > 0) {
 		double mean = exp(g->logs / (double)g->timed_with_cpu);
 		v[8] = value_noted(value_times(a, mean),
@@ -98,8 +96,7 @@ static void row_of(
 
 static int by_time(const void *x, const void *y)
 {
-	double p = (*(const struct report_cell *const *)x)->row.latency_ms,
-	       q = (*(const struct report_cell *const *)y)->row.latency_ms;
+	double p = (*(const struct report_cell *const *)x)->typical.ms, q = (*(const struct report_cell *const *)y)->typical.ms;
 
 	return (p > q) - (p < q);
 }
@@ -135,9 +132,9 @@ static void extremes(struct summary *out, struct arena *a)
 		v[1] = value_text(report_model_name(all[i]->row.model));
 		v[2] = value_noted(value_text(out->lines[all[i]->line].variant), out->lines[all[i]->line].warning);
 		v[3] = value_text(report_qualified(a, all[i]->platform, all[i]->own_qualifiers));
-		v[4] = report_is_unstable(all[i]) ? value_flagged(value_ms(a, all[i]->row.latency_ms))
-						  : value_ms(a, all[i]->row.latency_ms);
-		v[5] = value_text(report_spread(a, &all[i]->row));
+		v[4] = report_is_unstable(all[i]) ? value_flagged(value_ms(a, all[i]->typical.ms))
+						  : value_ms(a, all[i]->typical.ms);
+		v[5] = value_text(report_typical_spread(a, all[i]));
 	}
 }
 

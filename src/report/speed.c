@@ -74,11 +74,12 @@ enum status summary_take_processes(struct store *s, struct summary *out, struct 
 	// The SQL is laid out by hand.
 	// clang-format off
 	const char *sql = arena_printf(a,
-		"WITH q AS (SELECT arg_max({'id': r.id, 'ms': r.latency_ms, 'n': r.samples}, r.id, %d) AS rows" QUESTION_FROM_SQL
+		"WITH q AS (SELECT arg_max({'id': r.id, 'ms': r.latency_ms, 'n': r.samples,"
+		" 'unstable': COALESCE(r.stability = 'unstable', FALSE)}, r.id, %d) AS rows" QUESTION_FROM_SQL
 		" WHERE r.fallback_of IS NULL AND " ROW_COUNTS_SQL("r.") " AND r.scenario IS NULL"
 		" GROUP BY %s, r.engine, r.engine_version, hash(r.options), r.form, r.model_sha256),"
 		" p AS (SELECT rows[1].id AS latest, unnest(rows, recursive := true) FROM q)"
-		" SELECT p.latest, p.id, p.ms, CAST(arg_min(s.ms, s.number, %d) AS VARCHAR) AS samples"
+		" SELECT p.latest, p.id, p.ms, p.unstable, CAST(arg_min(s.ms, s.number, %d) AS VARCHAR) AS samples"
 		" FROM p JOIN sample s ON s.cell = p.id"
 		" WHERE p.latest IN (SELECT id FROM " REPORT_CHOSEN
 		") AND s.number %% greatest(1, (COALESCE(p.n, 1) + %d - 1) // %d) = 0 AND s.ms > 0"
@@ -104,7 +105,10 @@ enum status summary_take_processes(struct store *s, struct summary *out, struct 
 			cell->process_ms = ARENA_ARRAY(a, PROCESSES_MOST, double);
 		}
 		cell->process_ms[cell->process_count] = table_real(&t, i, "ms");
-		cell->process_count += take_samples(a, table_get(&t, i, "samples"), &cell->processes[cell->process_count]) > 0;
+		if (take_samples(a, table_get(&t, i, "samples"), &cell->processes[cell->process_count]) == 0)
+			continue;
+		cell->process_count++;
+		cell->unstable_count += text_is(table_get(&t, i, "unstable"), "true");
 	}
 	for (size_t i = 0; i < out->cell_count; i++)
 		out->cells[i].typical = typical_of(&out->cells[i], a);
@@ -180,9 +184,9 @@ struct report_speed report_speed_against(
 	if (c == NULL || other == NULL || !text_agree(c->row.model_sha256, other->row.model_sha256) || !(c->row.latency_ms > 0) ||
 		!(other->row.latency_ms > 0) || !report_same_length(c, other))
 		return out;
-	out.times = other->row.latency_ms / c->row.latency_ms;
-	out.processes = c->process_count;
-	out.other_processes = other->process_count;
+	out.times = other->typical.ms / c->typical.ms;
+	out.processes = c->typical.processes;
+	out.other_processes = other->typical.processes;
 	if ((l = paired(s, c, other, &swapped)) != NULL) {
 		out.times = swapped ? 1 / l->ratio : l->ratio;
 		out.low = swapped ? 1 / l->high : l->low;
@@ -192,7 +196,7 @@ struct report_speed report_speed_against(
 		v = compare_find(l->verdict);
 		if (swapped)
 			v = v == COMPARE_FASTER ? COMPARE_SLOWER : v == COMPARE_SLOWER ? COMPARE_FASTER : v;
-	} else if (c->process_count > 0 && other->process_count > 0 && c->process_count + other->process_count > 2 &&
+	} else if (c->process_count >= COMPARE_LEAST && other->process_count >= COMPARE_LEAST && // else the quotient of the two
 		compare_unpaired(c->processes, c->process_count, other->processes, other->process_count, 1, &x, &ignored) ==
 			STATUS_OK) {
 		out.times = x.ratio;

@@ -65,9 +65,9 @@ struct report_cell {
 	const char *later; // a newer answer that proves less: "not enough memory within 512 MiB (row 19)"; NULL: there is none
 	const char *p90;   // "13.1 ms", or "n too small (11 of 64 samples)"
 	struct report_speed against_cpu;
-	struct compare_process *processes; // this question's rows that ran alike, oldest first: their samples
-	double *process_ms;                // of each the median of all its timed runs
-	size_t process_count;
+	struct compare_process *processes;    // this question's rows that ran alike, oldest first: their samples
+	double *process_ms;                   // of each the median of all its timed runs
+	size_t process_count, unstable_count; // and those whose runs did not settle
 	struct report_typical typical;
 	size_t line, column;
 	const struct report_fallback *fallback; // what was tried instead; NULL: nothing was

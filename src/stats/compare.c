@@ -213,9 +213,9 @@ static double medians(struct sides *s, const struct compare_process *p, size_t c
 		memcpy(s->work, p[i].ms, p[i].count * sizeof *s->work);
 		logs[i] = log(stats_median_of(s->work, p[i].count));
 	}
-	memcpy(s->work, logs, count * sizeof *logs);
-	double middle = stats_median_of(s->work, count);
-	return exp(middle);
+	for (size_t i = 0; i < count; i++)
+		s->work[i] = exp(logs[i]);
+	return stats_median_of(s->work, count);
 }
 
 static enum status compare(struct sides *s, struct comparison *out, struct error *err)

@@ -57,15 +57,15 @@
 
 const struct store_question store_questions[] = {
 	{ "fastest",
-		"the fastest platform for each model and shape; against: how many rows it was compared with; of_cpu:"
-		" cpu's time over its time",
+		"the fastest platform for each model and shape, by the newest row of each question; against: how many rows it"
+		" was compared with; of_cpu: cpu's time over its time",
 		", ranked AS (SELECT *, row_number() OVER w AS place, count(*) OVER (PARTITION BY " LINE
 		") AS n,  min(latency_ms) FILTER (requested = 'cpu') OVER (PARTITION BY " LINE ") AS cpu_ms"
 		" FROM timed "
 		" WINDOW w AS (PARTITION BY " LINE
 		" ORDER BY latency_ms, id))"
 		" SELECT model, " FILES("") " AS files, " ROW_PUBLISHED_SQL("") " AS published_as, " SHAPE
-		", requested AS platform, device, precision, as_shipped,"
+		", requested AS platform, device, precision, threads, as_shipped,"
 		" compute_dtype AS computed_in" QUESTION_LINE_SQL
 		", round(latency_ms, 3) AS ms, round(latency_low_ms, 3) AS low_ms, round(latency_high_ms, 3) AS high_ms,"
 		" samples, round(cpu_ms / latency_ms, 2) AS of_cpu, n - 1 AS against, verdict, not_judged, stability,"
@@ -129,7 +129,8 @@ const struct store_question store_questions[] = {
 		false },
 
 	{ "failures",
-		"what did not run or was wrong, by verdict and cause; n: rows with this cause; those that were imported apart",
+		"what did not run or was wrong, by verdict and cause; n: questions whose newest row has this cause; those that"
+		" were imported apart",
 		" SELECT verdict, cause, imported, count(*) AS n, string_agg(DISTINCT model, ', ' ORDER BY model) AS models,"
 		" string_agg(DISTINCT requested, ', ' ORDER BY requested) AS platforms, arg_max(hint, id) AS hint,"
 		" max(id) AS last_row"
@@ -194,8 +195,8 @@ const struct store_question store_questions[] = {
 		false },
 
 	{ "slower-than-cpu",
-		"platforms whose median is above cpu's for the same; sure: slower, where each of 6 rows a side says so,"
-		" else what is missing",
+		"platforms whose median is above cpu's for the same, by the newest row of each question; sure: slower, where"
+		" each of 6 rows a side says so, else what is missing",
 		" SELECT a.model, " FILES("a.") " AS files, a.weights, a.layers, a.batch, a.sequence, a.new_tokens,"
 		" a.precision, a.requested AS platform, round(a.latency_ms, 3) AS ms, round(b.latency_ms, 3) AS cpu_ms,"
 		" round(a.latency_ms / b.latency_ms, 2) AS times, " CLAIM("p.n", "p.least", "q.n", "q.most")
@@ -203,7 +204,7 @@ const struct store_question store_questions[] = {
 		" FROM timed a"
 		" JOIN timed_anywhere b ON b.requested = 'cpu' AND a.requested <> 'cpu' AND " SAME_LINE
 		" AND a.precision IS NOT DISTINCT FROM b.precision AND a.threads IS NOT DISTINCT FROM b.threads"
-		" AND a.latency_ms > b.latency_ms"
+		" AND a.as_shipped IS NOT DISTINCT FROM b.as_shipped AND a.latency_ms > b.latency_ms"
 		" JOIN processes p ON p.machine = a.machine AND p.cell_key = a.cell_key"
 		" AND p.engine_version IS NOT DISTINCT FROM a.engine_version"
 		" JOIN processes q ON q.machine = b.machine AND q.cell_key = b.cell_key"
@@ -213,7 +214,7 @@ const struct store_question store_questions[] = {
 		true },
 
 	{ "unstable",
-		"rows whose runs did not settle, with the reason: no number of theirs should be quoted",
+		"newest rows of their questions whose runs did not settle, with the reason: no number of theirs should be quoted",
 		" SELECT model, requested AS platform, CASE WHEN actual <> requested THEN actual END AS ran_on, " SHAPE
 		", round(latency_ms, 3) AS ms, round(latency_min_ms,"
 		" 3) AS min_ms, round(latency_max_ms, 3) AS max_ms, round(latency_cv, 3) AS cv, samples,"

@@ -360,6 +360,8 @@ static enum status refuse(struct arena *a, const char *sql, const json_t *tree, 
 {
 	const char *kind = member(tree, "error_type"), *message = member(tree, "error_message"), *word = first_word(a, sql);
 
+	if (strstr(message, "Only SELECT") != NULL && text_is(word, "SELECT"))
+		return error_set(err, STATUS_BAD_INPUT, "only one read-only SELECT is taken, and another statement follows it");
 	if (strstr(message, "Only SELECT") != NULL)
 		return error_set(err, STATUS_BAD_INPUT, "only a read-only SELECT is taken, and this is another statement%s%s",
 			*word != '\0' ? ": " : "", word);

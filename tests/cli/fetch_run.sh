@@ -115,7 +115,7 @@ has err 'google-bert/bert-base-uncased: http.* has no such model'
 kill $server
 wait $server 2>/dev/null
 code 1 "$ASSAY" run bert-base-uncased --on null
-has err '^assay: the Hub cannot be asked for google-bert/bert-base-uncased: .*going on with what is here$'
+has err '^assay: the Hub cannot be asked: google-bert/bert-base-uncased: .*going on with what is here$'
 has err 'only its configuration is here.*--synthetic'
 code 0 "$ASSAY" inspect bert-base-uncased
 empty err

@@ -133,7 +133,7 @@ static void the_unstable_count_by_the_slowest(void **state)
 	ask(f, (struct recommend_ask){ .goal = RECOMMEND_LATENCY }, NULL, 0);
 	first_is(f, "cpu");
 	assert_string_equal(f->got.choices[1].warning,
-		"unstable (has its place by the slow end of its time), int4-weights, loses against its reference: cosine 0.9955");
+		"unstable (has its place by the slow end of its time), int4-weights, loss against its reference: cosine 0.9955");
 	ask(f, (struct recommend_ask){ .goal = RECOMMEND_MEMORY }, NULL, 0);
 	first_is(f, "openvino, int4-weights");
 	// Of many runs one odd one says little: the interval of the median, where it is known.

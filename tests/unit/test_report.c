@@ -88,7 +88,7 @@ static void test_fastest(void **state)
 	says(&f->md, ", 100 ms (no claim, unstable)");
 	says(&f->md, ", 50.0 ms (lowest median, others overlap)"); // "near"
 	says(&f->md, ", 100 ms (overlaps the lowest)");
-	says(&f->md, "openvino (unstable, so no claim against: cpu)");
+	says(&f->md, "openvino (no claim against cpu: one of the two is unstable)");
 	never_says(&f->md, "cpu takes less");
 	says(&f->html, "<span class=\"strong\">openvino</span><span>1 of 3 models</span>");
 	says(&f->html, "2.00× the speed of cpu over 3 models (geometric mean)");

@@ -274,7 +274,10 @@ void profile_view_html(const struct profile_view *v, struct text *out)
 			json_string_value(json_object_get(v->facts, "peak_by"))
 				? json_string_value(json_object_get(v->facts, "peak_by"))
 				: "?"),
-		isfinite(r->bandwidth_gb_s) ? arena_printf(a, ", %.1f GB/s from memory", r->bandwidth_gb_s) : "");
+		isfinite(r->bandwidth_gb_s)
+			? arena_printf(a, ", %.1f GB/s from memory and %.0f GB/s within the caches", r->bandwidth_gb_s,
+				  json_number_value(json_object_get(v->facts, "cache_gb_s")))
+			: "");
 	text_addf(out, "</main>\n<script>%s</script>\n</body></html>\n", text_get(&script));
 	text_done(&script);
 }
