@@ -6,6 +6,7 @@
 
 #include "plan/plan.h"
 #include "command.h"
+#include "base/file.h"
 #include "base/visible.h"
 #include "emit.h"
 #include "fetching.h"

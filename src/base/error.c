@@ -73,7 +73,8 @@ enum status error_errno(struct error *err, const char *format, ...)
 {
 	int code = errno;
 	const bool in_the_way = code == EMFILE || code == ENFILE || code == EROFS || code == EIO || code == ESTALE ||
-		code == EACCES || code == EPERM;
+		code == ENOTCONN || code == EREMOTEIO || code == EHOSTDOWN || code == ETIMEDOUT || code == EACCES ||
+		code == EPERM;
 	enum status status = code == ENOSPC || code == EDQUOT || code == EFBIG ? STATUS_NO_SPACE
 		: code == ENOMEM                                               ? STATUS_NO_MEMORY
 		: in_the_way                                                   ? STATUS_NOT_ASKED

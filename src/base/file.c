@@ -542,6 +542,15 @@ bool file_is_dir(const char *path)
 	return !stat(path, &st) && S_ISDIR(st.st_mode);
 }
 
+enum status file_reach(const char *path, struct error *err)
+{
+	struct stat st;
+
+	return stat(path, &st) && errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG && errno != ELOOP
+		? error_errno(err, "%s", path)
+		: STATUS_OK;
+}
+
 bool file_is_same(const char *x, const char *y)
 {
 	struct stat a, b;

@@ -58,6 +58,8 @@ bool file_exists(const char *path); // follows links; true too where that cannot
 // Of a regular file its size, or what its disk holds of it where that is less than a 64th; of anything else, and NULL, 0.
 int64_t file_bytes(const char *path);
 bool file_is_dir(const char *path);
+// OK where it can be said whether the path is there; else why not: its disk fails, its file system is gone.
+enum status file_reach(const char *path, struct error *err);
 // readdir: NULL at the end with *code 0, or with errno where the folder cannot be read on.
 struct dirent *file_next(DIR *dir, int *code);
 bool file_is_same(const char *x, const char *y); // both are there, and are one file

@@ -294,6 +294,8 @@ static enum status open_folder(struct checkpoint *c, const char *folder, const c
 	size_t nbytes;
 	enum status s;
 	c->path = arena_strdup(&c->arena, folder);
+	if ((s = file_reach(folder, err)))
+		return s;
 	if (!file_is_dir(folder))
 		return error_set(err, STATUS_BAD_INPUT, "%s: %s", folder,
 			file_exists(folder) ? "not a folder" : "there is no such folder");

@@ -281,6 +281,9 @@ static enum status find_path(struct hub_model *out, struct arena *a, const char 
 		out->has_weights = hub_has_weights(asked);
 		return STATUS_OK;
 	}
+	const enum status reached = file_reach(asked, err);
+	if (reached)
+		return reached;
 	if (file_exists(asked)) {
 		if (!text_ends(asked, ".onnx"))
 			return error_set(err, STATUS_BAD_INPUT,

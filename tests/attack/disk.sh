@@ -28,6 +28,16 @@ row()
 row 2 not_asked 'config.json: Input/output error' bert/config.json bert
 row 2 not_asked "$fails" bert/model.safetensors bert
 
+# Its file system goes while a process plans or runs it, or before.
+for where in memory:/bert cell:/bert/model; do
+	SHIM_GONE=$where code 2 shim "$ASSAY" run "$PWD/bert" "${quick[@]}" --no-db
+	json "d[0]['verdict'] == 'not_asked' and 'Transport endpoint is not connected' in d[0]['cause']"
+done
+for where in run:/bert model:/bert; do
+	SHIM_GONE=$where code 1 shim "$ASSAY" run "$PWD/bert" "${quick[@]}" --no-db
+	has err 'bert: Transport endpoint is not connected'
+done
+
 # The parent reads an .onnx file, too, and what the child computed: it ended there, without a row of this model or of the next.
 "$ASSAY" build bert -o onnx >/dev/null || fail "no .onnx file"
 SHIM_EIO=onnx/model.onnx code 2 shim "$ASSAY" run onnx/model.onnx bert "${quick[@]}" --db onnx.duckdb

@@ -14,6 +14,7 @@
 //   SHIM_GROW=A:WORD     ... takes memory without end
 //   SHIM_FORK=A:WORD     ... starts a process that does, and goes on when that has ended
 //   SHIM_HANG=A:WORD     ... never goes on
+//   SHIM_GONE=A:WORD     ... and one that looks what lies there, is told that its file system is gone: ENOTCONN
 //   SHIM_WAITS=1         it waits while it is loaded, preloaded or in the place of an engine's library
 //   SHIM_FAULTS=1        ... writes to address 0 while it is loaded
 //   SHIM_FLOODS=1        ... writes to descriptor 3 without an end while it is loaded, a line that never ends
@@ -129,6 +130,10 @@ int open(const char *path, int flags, ...)
 		*(char *)mmap(NULL, 64 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0) = 1;
 	while (is_met("SHIM_HANG", path))
 		pause();
+	if (is_met("SHIM_GONE", path)) {
+		errno = ENOTCONN;
+		return -1;
+	}
 	return REAL(open)(path, flags, mode);
 }
 
@@ -242,6 +247,10 @@ int stat(const char *path, struct stat *out)
 {
 	char folded[PATH_MAX];
 
+	if (is_met("SHIM_GONE", path)) {
+		errno = ENOTCONN;
+		return -1;
+	}
 	return REAL(stat)(fold(path, folded), out);
 }
 
