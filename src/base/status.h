@@ -38,7 +38,7 @@ enum status {
 	X(TIMEOUT, "timeout", 2, "did not finish within its time limit") \
 	X(CRASHED, "crashed", 2, "the engine's process died") \
 	X(FAILED, "failed", 2, "the engine, or what it was given, failed with an error") \
-	X(NOT_ASKED, "not_asked", 2, "could not be asked: this process, the machine or its files were in the way") \
+	X(NOT_ASKED, "not_asked", 2, "could not be asked: this process, the machine or a file was in the way") \
 	X(INTERRUPTED, "interrupted", 2, "was stopped before it finished")
 
 enum verdict {
