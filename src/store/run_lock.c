@@ -48,7 +48,8 @@ static int open_locks(const char *database, int64_t run, int flags)
 	const bool is_there = !stat(database, &of);
 	// A FIFO there is not waited for, and has no locks.
 	int fd = open(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, is_there ? 0600 : 0666);
-	if (fd >= 0 && (fstat(fd, &st) || !S_ISREG(st.st_mode))) {
+	// Nor is a file of several names, which others could have given it, written to or given other rights.
+	if (fd >= 0 && (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_nlink > 1)) {
 		close(fd);
 		fd = -1;
 	}

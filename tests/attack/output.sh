@@ -20,6 +20,10 @@ for mode in 600 660; do
 	[ "$(stat -c %a rows.duckdb.lock)" = $mode ] || fail "a database of mode $mode, and locks of mode $(stat -c %a rows.duckdb.lock)"
 done
 chmod 644 rows.duckdb
+# A file that has that name, too, was written to and given other rights.
+cp rows.duckdb linked.duckdb && echo "of somebody" >somebody && chmod 600 somebody && ln somebody linked.duckdb.lock
+"${run[@]}" linked.duckdb >out 2>err
+[ "$(cat somebody)" = "of somebody" ] && [ "$(stat -c %a somebody)" = 600 ] || fail "a file that a link beside the database names was changed"
 
 # A FIFO was replaced by a file, as was every device; of a report it was waited for without end.
 mkfifo fifo
