@@ -35,24 +35,35 @@ static enum status find_own(struct arena *a, const char **path, struct error *er
 	return library_find(a, "../browsers/chromium-webnn", "chromium", path, err);
 }
 
-size_t browser_installed(struct arena *a, struct browser **out)
+static size_t find_all(struct arena *a, struct browser **out, const char **barred)
 {
 	const char *more[] = { NULL, NULL };
 	struct error ignored;
 
 	find_own(a, &more[0], &ignored);
-	return browser_find(a, more, out);
+	return browser_find(a, more, out, barred);
+}
+
+size_t browser_installed(struct arena *a, struct browser **out)
+{
+	const char *barred;
+
+	return find_all(a, out, &barred);
 }
 
 // Words of why there is none, or no `such` one, after those of the browsers that were found: one may lie in a folder that cannot
-// be read.
+// be read, or be one that cannot be started (cause.c knows both).
 static void add_not_found(struct text *reasons, struct arena *a, const char *such)
 {
-	const char *own;
+	const char *own, *barred;
+	struct browser *all;
 	struct error why;
 
+	find_all(a, &all, &barred);
 	if (browser_unwanted())
 		text_add(reasons, reasons->length ? "" : unwanted);
+	else if (barred)
+		text_addf(reasons, "%s%s", reasons->length ? "; " : "", barred);
 	else if (find_own(a, &own, &why) == STATUS_NOT_ASKED)
 		text_addf(reasons, "%s%s", reasons->length ? "; " : "", why.text);
 	else if (!reasons->length)

@@ -59,6 +59,7 @@ struct finding {
 	dev_t device[FOUND_MOST];
 	ino_t inode[FOUND_MOST];
 	size_t count;
+	const char *barred;
 };
 
 static const char *base_name(const char *path)
@@ -90,7 +91,14 @@ static void add_program(struct finding *f, const char *path, bool any_name)
 
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
 		is_known |= text_is(known[i].name, name);
-	if (!is_known || f->count == FOUND_MOST || access(path, X_OK) || stat(path, &st) || !S_ISREG(st.st_mode))
+	if (!is_known || f->count == FOUND_MOST)
+		return;
+	if (access(path, X_OK) || stat(path, &st)) {
+		if (errno != ENOENT && errno != ENOTDIR && !f->barred)
+			f->barred = arena_printf(f->arena, "%s is there, and cannot be started: %s", path, strerror(errno));
+		return;
+	}
+	if (!S_ISREG(st.st_mode))
 		return;
 	for (size_t i = 0; i < f->count; i++)
 		if ((f->device[i] == st.st_dev && f->inode[i] == st.st_ino) || names_other(path, &st, f->items[i].name))
@@ -130,17 +138,19 @@ bool browser_unwanted(void)
 	return text_is(getenv("ASSAY_BROWSER_PATH"), "none");
 }
 
-size_t browser_find(struct arena *a, const char *const *more, struct browser **out)
+size_t browser_find(struct arena *a, const char *const *more, struct browser **out, const char **barred)
 {
 	struct finding f = { .arena = a, .items = ARENA_ARRAY(a, FOUND_MOST, struct browser) };
 
 	*out = f.items;
+	*barred = NULL;
 	if (browser_unwanted())
 		return 0;
 	add_list(&f, getenv("ASSAY_BROWSER_PATH"), true);
 	add_list(&f, getenv("PATH"), false);
 	for (size_t i = 0; more && more[i]; i++)
 		add_program(&f, more[i], true);
+	*barred = f.barred;
 	return f.count;
 }
 

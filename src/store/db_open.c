@@ -268,8 +268,34 @@ static enum status configure(const struct db_api *api, duckdb_config config, con
 		if (status == STATUS_OK && !how->looks)
 			status = set(api, config, "lock_configuration", "true", err);
 	}
-	if (status == STATUS_OK && how->looks)
-		status = set(api, config, "disabled_optimizers", "statistics_propagation,filter_pushdown", err);
+	return status;
+}
+
+// What a file says of its values by parts is used in many places of DuckDB's optimizer: nothing of it is left but what needs none
+// of that, and without which a whole row would be read for each column.
+static enum status read_all_values(struct db *d, struct error *err)
+{
+	static const char *const harmless[] = { "expression_rewriter", "unused_columns", "column_lifetime", "join_order",
+		"build_side_probe_side" };
+	struct text sql = { 0 };
+	struct arena a = { 0 };
+	struct table t;
+	enum status status = db_query(d, &a, "SELECT name FROM system.main.duckdb_optimizers()", NULL, 0, &t, err);
+
+	for (size_t i = 0; status == STATUS_OK && i < t.row_count; i++) {
+		const char *name = table_get(&t, i, "name");
+		bool is_harmless = false;
+
+		for (size_t k = 0; k < sizeof harmless / sizeof harmless[0]; k++)
+			is_harmless = is_harmless || text_is(name, harmless[k]);
+		if (!is_harmless)
+			text_addf(&sql, "%s%s", sql.length > 0 ? "," : "SET disabled_optimizers = '", name);
+	}
+	text_add(&sql, "'");
+	if (status == STATUS_OK)
+		status = db_exec(d, text_get(&sql), err);
+	text_done(&sql);
+	arena_done(&a);
 	return status;
 }
 
@@ -332,7 +358,9 @@ static enum status open_checked(struct db *d, struct arena *a, const struct db_o
 	db_watch_connection(d->watch, d->connection);
 	if (how->write)
 		status = db_exec(d, "PRAGMA disable_checkpoint_on_shutdown", err); // db_close makes it
-	return status == STATUS_OK ? shut_in(d, how, err) : status;
+	if (status == STATUS_OK)
+		status = shut_in(d, how, err);
+	return status == STATUS_OK && how->looks ? read_all_values(d, err) : status;
 }
 
 // ---- which one is open -------------------------------------------------------------------------------------------
@@ -502,9 +530,9 @@ static enum status open_held(struct db *d, struct arena *a, const struct db_open
 		db_watch_hold_most(d->watch, DB_OPENING_MEMORY);
 	else
 		db_watch_hold(d->watch);
-	db_watch_opening(d->watch, is_small ? file : NULL);
+	db_watch_opening(d->watch, file, log_bytes(a, how->path));
 	enum status status = open_checked(d, a, how, locked, &own);
-	db_watch_opening(d->watch, NULL);
+	db_watch_opening(d->watch, NULL, 0);
 	bool is_held = store_holds_memory();
 	db_watch_release(d->watch);
 	if (status == STATUS_NO_MEMORY && is_held && is_small && !db_watch_is_cramped(d->watch) &&

@@ -33,7 +33,8 @@ struct db_watch {
 	int statm;         // descriptor, below 0: memory cannot be read
 	enum passed passed;
 	const char *opening; // which file is being opened; NULL: none
-	double opening_ms;   // processor time of this process when it began
+	double opening_s;    // that it may take of a processor
+	double opening_ms;   // processor time of this process when it is given up
 };
 
 // Memory of this process that no file stands behind.
@@ -76,11 +77,11 @@ static void look_at_opening(const struct db_watch *w)
 {
 	struct error why = { 0 };
 
-	if (w->opening == NULL || w->limits.give_up == NULL || clock_process_ms() - w->opening_ms <= 1e3 * OPENING_S)
+	if (w->opening == NULL || w->limits.give_up == NULL || clock_process_ms() <= w->opening_ms)
 		return;
 	error_set(&why, STATUS_BAD_INPUT,
-		"%s: opening it takes more than %d s of a processor: it is damaged, or no database that assay makes", w->opening,
-		OPENING_S);
+		"%s: opening it takes more than %.0f s of a processor: it is damaged, or no database that assay makes",
+		w->opening, w->opening_s);
 	w->limits.give_up(why.text);
 }
 
@@ -162,13 +163,14 @@ void db_watch_connection(struct db_watch *w, duckdb_connection connection)
 	watcher_release(&w->watcher);
 }
 
-void db_watch_opening(struct db_watch *w, const char *file)
+void db_watch_opening(struct db_watch *w, const char *file, int64_t log_nbytes)
 {
 	if (w == NULL)
 		return;
 	watcher_hold(&w->watcher);
 	w->opening = file;
-	w->opening_ms = clock_process_ms();
+	w->opening_s = OPENING_S + (double)(log_nbytes >> 20);
+	w->opening_ms = clock_process_ms() + 1e3 * w->opening_s;
 	watcher_release(&w->watcher);
 }
 

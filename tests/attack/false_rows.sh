@@ -130,10 +130,16 @@ done
 refused 'two_verdicts.duckdb: row 1: its event says right, and its measurement wrong' "$ASSAY" report --db two_verdicts.duckdb
 # The file says of its values what they are at least and at most, and DuckDB leaves out what by that is not asked for: -5 ms were looked for
 # among what is said to begin above 0. The import made the user's own database one that is refused.
+# false_statistics NAME TABLE COLUMN IS SAYS: of a DOUBLE.
+false_statistics()
+{
+	local place
+	place=$(sql $1.duckdb "SELECT block_id || ' ' || block_offset FROM pragma_storage_info('$2') WHERE column_name = '$3' AND segment_type = 'DOUBLE'")
+	# shellcheck disable=SC2086
+	python3 "$SOURCE/tests/attack/duckdb_file.py" $1.duckdb statistics $place "$4" "$5" || fail "no statistics of $1 that say otherwise"
+}
 forge statistics "UPDATE sample SET ms = -5.0123 WHERE number = 1"
-# shellcheck disable=SC2046
-python3 "$SOURCE/tests/attack/duckdb_file.py" statistics.duckdb statistics $(sql statistics.duckdb "SELECT block_id || ' ' || block_offset FROM pragma_storage_info('sample') WHERE column_name = 'ms' AND segment_type = 'DOUBLE'") -5.0123 1e-9 ||
-	fail "no statistics that say otherwise"
+false_statistics statistics sample ms -5.0123 1e-9
 [ "$(sql statistics.duckdb "SELECT count(*) || ' ' || (SELECT min(ms) FROM sample) FROM sample WHERE ms < 0")" = "0 1e-09" ] || fail "DuckDB goes by other statistics"
 for command in 'query fastest' 'import statistics.duckdb'; do
 	db=statistics.duckdb
@@ -141,6 +147,11 @@ for command in 'query fastest' 'import statistics.duckdb'; do
 	# shellcheck disable=SC2086
 	refused 'statistics.duckdb: row 1: sample.ms is -5.0123, which nothing can have measured' "$ASSAY" $command --db $db
 done
+# Where tables are joined, parts are left out by what the other table has: the verdict's event is said to be none of those.
+forge joined "DROP VIEW hardware_results; DROP VIEW result; ALTER TABLE event ALTER COLUMN id TYPE DOUBLE; UPDATE event SET id = id + 100000;
+	UPDATE measurement SET event = event + 100000; UPDATE sample SET event = event + 100000; UPDATE event SET verdict = 'wrong' WHERE kind = 'verdict'"
+false_statistics joined event id 100004 100002.5
+refused 'joined.duckdb: row 1: its event says wrong, and its measurement right' "$ASSAY" query runs --db joined.duckdb
 # A column of another type becomes another number where it is taken in: 0.4 of a run is none.
 forge type "DROP VIEW hardware_results; DROP VIEW result; ALTER TABLE measurement ALTER COLUMN samples TYPE DOUBLE; UPDATE measurement SET samples = 0.4"
 refused 'type.duckdb: row 1 says right, and its samples is 0: assay wrote no such row' "$ASSAY" import type.duckdb --db taken.duckdb
