@@ -26,8 +26,8 @@ struct browser {
 // ASSAY_BROWSER_PATH=none: browsers are not looked for, which takes seconds for each that is there.
 bool browser_unwanted(void);
 // Those of ASSAY_BROWSER_PATH (programs or folders, colon separated), of PATH, and `more`: programs found elsewhere (NULL ends;
-// may be NULL). No file twice. `*out` in `a`. *barred: "PATH is there, and cannot be started: Permission denied", of one that this
-// user cannot execute or whose disk fails; NULL: there is none.
+// may be NULL). No file twice. `*out` in `a`. *barred: of one that this user cannot execute or whose disk fails, "PATH is there,
+// and cannot be started: Permission denied"; NULL: there is none.
 size_t browser_find(struct arena *a, const char *const *more, struct browser **out, const char **barred);
 
 struct launch_how {
