@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # Sourced by ./try, ./check, tools/deps and tools/fuzz: a named step with its time, one clear sentence when something cannot be had, and
 # the system packages that building takes. It installs nothing that is already there, from whatever source.
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+root=$(cd "${BASH_SOURCE[0]%/*}/.." && pwd)   # no program is started before that folder is the current one
 log_dir=${ASSAY_LOG_DIR:-$root/.deps/log}
 exec 3>&2                        # a step's own output goes to its log; die still reaches the person
 ticker=

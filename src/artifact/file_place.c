@@ -134,6 +134,12 @@ enum status partial_keep(int fd, const char *path, struct error *err)
 {
 	char partial[PATH_MAX];
 	enum status s = partial_of(partial, fd, path, err);
+	// A network's file system tells a full disk, or a quota, where a file is closed: of each of its descriptors.
+	const int second = s ? -1 : dup(fd);
+	if (second >= 0 && close(second)) {
+		s = error_errno(err, "%s: cannot be written", path);
+		unlink(partial);
+	}
 	if (!s && rename(partial, path)) {
 		s = error_errno(err, "%s: cannot be replaced", path);
 		unlink(partial);

@@ -506,7 +506,8 @@ static enum status check_rooms(struct db *d, struct error *err)
 	return status == STATUS_OK ? transaction_check_open_cells(d, err) : status;
 }
 
-// Of what is known already, what would be told first: a row that was forged and imported before the true one stays, and is told.
+// Of what is known already, what would be told first: a row that was forged and imported before the true one stays, and is told; so
+// is one that came without its measurement.
 #define OTHERWISE(column) "s." column " IS DISTINCT FROM k." column
 #define OTHERWISE_OR(column) " OR " OTHERWISE(column)
 
@@ -522,7 +523,7 @@ static enum status count_new(struct db *d, struct store_absorbed *out, struct er
 		"  AND event NOT IN (SELECT event FROM source_sample)) AS without_samples,"
 		" (SELECT count(DISTINCT cell) FROM (SELECT cell FROM source_event WHERE kind = 'verdict' AND id NOT IN (SELECT "
 		"old FROM event_map)"
-		"  UNION ALL SELECT s.cell FROM source_measurement s JOIN event_map m ON m.old = s.event AND m.known JOIN "
+		"  UNION ALL SELECT s.cell FROM source_measurement s JOIN event_map m ON m.old = s.event AND m.known LEFT JOIN "
 		"main.measurement k ON k.event = m.new WHERE " OTHERWISE("verdict") OTHERWISE_OR("requested") OTHERWISE_OR(
 			"actual") OTHERWISE_OR("device") OTHERWISE_OR("engine") OTHERWISE_OR("engine_version")
 			OTHERWISE_OR("weights") OTHERWISE_OR("precision") OTHERWISE_OR("latency_ms") OTHERWISE_OR("max_abs_error")

@@ -262,12 +262,14 @@ lacking 'a stack may have 128 KiB here, and chromium needs 256: raise the limit 
 lacking 'a file may have 16000 KiB here, and chromium needs 32768: raise the limit \(ulimit -f' limited -f 16000
 lacking 'a process may have 39062 MiB of addresses here, and chromium needs 131072: raise the limit \(ulimit -v' limited -v 40000000
 lacking 'a process may have 97 MiB of data here, and chromium needs 4608: raise the limit \(ulimit -d' limited -d 100000
-# One that this user may not execute was "not on this machine".
-chmod -x "$work/browsers/chromium"
-lacking 'browsers/chromium is there, and cannot be started: Permission denied' env
-chmod +x "$work/browsers/chromium"
 # It may need more than is known of it. Real ones are not in PATH, and the one beside the engines is a Chromium.
 printf '#!/bin/sh\nkill -XFSZ $$\n' >"$work/browsers/firefox"
+# One that this user may not execute was "not on this machine".
+# shellcheck disable=SC2086
+PATH=$work/none ASSAY_BROWSER_PATH=$work/browsers/firefox ASSAY_ENGINE_PATH=$work/engines "$ASSAY" run "$model" --on cpu:firefox $quick \
+	>"$work/out" 2>&1 && fail "a browser that nobody may execute"
+is verdict not_asked
+says cause 'browsers/firefox is there, and cannot be started: Permission denied'
 chmod +x "$work/browsers/firefox"
 # shellcheck disable=SC2086
 PATH=$work/none ASSAY_BROWSER_PATH=$work/browsers/firefox ASSAY_ENGINE_PATH=$work/engines limited -f 100000 "$ASSAY" run "$model" --on cpu:firefox $quick \

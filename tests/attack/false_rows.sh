@@ -85,6 +85,10 @@ has out "^1,null,$(<events),0$"
 code 0 "$ASSAY" import "$base" theirs.duckdb --db third.duckdb
 has out '^theirs.duckdb: 2 rows, 1 of them new, of 0 new runs$'
 has err 'says otherwise of 1 row that is here'
+# So does one whose measurements were left out.
+forge without "DELETE FROM measurement; DELETE FROM sample"
+code 0 "$ASSAY" import without.duckdb "$base" --db without_first.duckdb
+has err 'base.duckdb: it says otherwise of 1 row that is here, and that is left out'
 # A changed copy that came before the true file is told when that comes; and what it says of this machine gives way to what that is.
 if [ -n "${ASSAY_LONG:-}" ]; then
 	forge others "UPDATE machine SET cpu_model = 'FORGED', memory_bytes = 1; UPDATE measurement SET device = 'FORGED'"
