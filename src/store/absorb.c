@@ -506,8 +506,8 @@ static enum status check_rooms(struct db *d, struct error *err)
 	return status == STATUS_OK ? transaction_check_open_cells(d, err) : status;
 }
 
-// Of what is known already, what would be told first: a row that was forged and imported before the true one stays, and is told; so
-// is one that came without its measurement.
+// Of what is known already, what would be told first: a row that was forged and imported before the true one stays, and is told;
+// so is one that came without its measurement.
 #define OTHERWISE(column) "s." column " IS DISTINCT FROM k." column
 #define OTHERWISE_OR(column) " OR " OTHERWISE(column)
 
@@ -685,7 +685,7 @@ enum status store_absorb(struct store *s, const char *path, int64_t most, struct
 		if (status == STATUS_OK)
 			status = guard_words(&d, "source_", err);
 		if (status == STATUS_OK)
-			status = db_settle(&d, err);
+			status = db_settle(&d, false, err);
 		if (status == STATUS_OK)
 			status = check_packed(s, &d, &a, packed, err);
 		if (status == STATUS_OK)

@@ -89,8 +89,8 @@ int64_t db_bytes(const char *path);
 enum status db_open(struct db *d, const struct db_api *api, const struct db_opening *how, bool *locked, struct error *err);
 // Ends what `looks` began. A file holds the smallest and the largest value of each part of a column, and DuckDB leaves out the
 // parts in which, by these, nothing is found: of one whose values are others they would not be looked at. Until this is called
-// DuckDB reads all values, and settings can still be changed; then neither.
-enum status db_settle(struct db *d, struct error *err);
+// DuckDB reads all values, and settings can still be changed; then not the second, and with `trusts` not the first.
+enum status db_settle(struct db *d, bool trusts, struct error *err);
 enum status db_exec(struct db *d, const char *sql, struct error *err);
 // The result of the last statement of `sql` as text in the arena; with parameters, one statement with a `?` for each.
 struct db_parameter {

@@ -323,9 +323,12 @@ static enum status shut_in(struct db *d, const struct db_opening *how, struct er
 	return status;
 }
 
-enum status db_settle(struct db *d, struct error *err)
+enum status db_settle(struct db *d, bool trusts, struct error *err)
 {
-	return db_exec(d, "SET disabled_optimizers = ''; SET lock_configuration = true", err);
+	const char *const sql =
+		trusts ? "SET disabled_optimizers = ''; SET lock_configuration = true" : "SET lock_configuration = true";
+
+	return db_exec(d, sql, err);
 }
 
 static enum status open_checked(struct db *d, struct arena *a, const struct db_opening *how, bool *locked, struct error *err)

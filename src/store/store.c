@@ -457,7 +457,7 @@ static enum status look_at(struct store *s, bool reads, enum schema_state *state
 	if (status == STATUS_OK && *state != SCHEMA_EMPTY)
 		status = guard_values(&d, "", err);
 	if (status == STATUS_OK)
-		status = db_settle(&d, err);
+		status = db_settle(&d, true, err);
 	if (status == STATUS_OK && s->read_only && *state != SCHEMA_EMPTY)
 		status = schema_views(&d, &s->arena, *state, &s->views, err);
 	if (status == STATUS_OK && *state == SCHEMA_CURRENT && !s->read_only)
