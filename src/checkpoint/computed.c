@@ -256,6 +256,16 @@ static bool begins_module(const char *expression, const char *name, int64_t *ste
 	}
 }
 
+enum status computing_step(struct computing *k, int64_t steps, struct error *err)
+{
+	k->steps += steps;
+	return k->steps <= STEPS_MOST ? STATUS_OK
+				      : error_set(err, STATUS_BAD_INPUT,
+						"%s: the lists of modules of its quantization_config take more than %d steps to "
+						"be held against the weights",
+						k->file, STEPS_MOST);
+}
+
 enum status computing_check_converted(struct computing *k, const struct weight *w, const char *stem, struct error *err)
 {
 	const json_t *item;
@@ -274,14 +284,13 @@ enum status computing_check_converted(struct computing *k, const struct weight *
 				"is quantised, and \"modules_to_not_convert\" has the expression \"%.60s\", which is not read "
 				"yet",
 				word);
-		k->steps += odd - word;
-		if (text_starts(stem, word) || text_ends(stem, word) || begins_module(word, stem, &k->steps))
+		int64_t steps = odd - word;
+		if (text_starts(stem, word) || text_ends(stem, word) || begins_module(word, stem, &steps))
 			return computing_refuse(
 				w, STATUS_UNSUPPORTED, err, "is quantised, and \"modules_to_not_convert\" names it");
-		if (k->steps > STEPS_MOST)
-			return error_set(err, STATUS_BAD_INPUT,
-				"%s: \"modules_to_not_convert\" takes more than %d steps to be held against the weights", k->file,
-				STEPS_MOST);
+		enum status s = computing_step(k, steps, err);
+		if (s)
+			return s;
 	}
 	return STATUS_OK;
 }

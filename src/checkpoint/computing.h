@@ -27,7 +27,7 @@ struct computing {
 		int64_t columns;
 		const int32_t *copy;
 	} order;
-	int64_t steps;      // of "modules_to_not_convert"
+	int64_t steps;      // of computing_step
 	struct text format; // words for people: "fp8 (f8e4m3 in blocks of 128 x 128)"
 };
 
@@ -38,6 +38,8 @@ const char *computing_stem(struct computing *k, size_t i, const char *end);
 const struct weight *computing_find(const struct computing *k, const char *stem, const char *end);
 // BAD_INPUT: the configuration lists more than COMPUTING_MODULES_MOST modules.
 enum status computing_check_modules(const struct computing *k, size_t count, struct error *err);
+// So many steps more for the lists of modules, each of which every weight is held against. BAD_INPUT: they take too many.
+enum status computing_step(struct computing *k, int64_t steps, struct error *err);
 // UNSUPPORTED: "modules_to_not_convert" names the module of this quantised weight, which transformers then leaves as it is.
 enum status computing_check_converted(struct computing *k, const struct weight *w, const char *stem, struct error *err);
 // Does a module of this name hold the table of the tokens' embeddings?

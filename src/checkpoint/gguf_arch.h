@@ -41,6 +41,7 @@ enum {
 	GGUF_ROTARY = 2,   // rope_parameters
 	GGUF_PARTIAL = 4,  // of which a part of each head may be rotated
 	GGUF_WINDOW = 8,   // sliding_window; without it a window is refused
+	GGUF_HEAD_BIAS = 16,
 };
 
 struct gguf_arch {

@@ -523,7 +523,7 @@ static const struct gguf_word *word_of(const struct model *m, const char *name, 
 
 	for (const struct gguf_word *w = m->arch->words; w->gguf && *end; w++)
 		if (fits(w->gguf, name, n, layer))
-			return w;
+			return text_is(name, "output.bias") && !(m->arch->flags & GGUF_HEAD_BIAS) ? NULL : w;
 	return NULL;
 }
 

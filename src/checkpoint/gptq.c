@@ -97,11 +97,19 @@ static enum status check_converted(struct computing *k, const struct weight *w, 
 	bool named = !json_array_size(blocks);
 	size_t i, j;
 
-	json_array_foreach((json_t *)(uintptr_t)blocks, i, block) json_array_foreach(block, j, item)
+	json_array_foreach((json_t *)(uintptr_t)blocks, i, block)
 	{
-		const char *word = json_string_value(item);
+		enum { STEPS_A_BLOCK = 16, STEPS_A_WORD = 32 };
+		enum status s = computing_step(k, STEPS_A_BLOCK + STEPS_A_WORD * (int64_t)json_array_size(block), err);
 
-		named = named || (word && text_ends(stem, word));
+		if (s)
+			return s;
+		json_array_foreach(block, j, item)
+		{
+			const char *word = json_string_value(item);
+
+			named = named || (word && text_ends(stem, word));
+		}
 	}
 	return named ? computing_check_converted(k, w, stem, err)
 		     : computing_refuse(

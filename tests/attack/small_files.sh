@@ -117,6 +117,12 @@ tensors = {n + ".weight": {"dtype": "F8_E4M3", "shape": [1, 1], "data_offsets": 
 tensors.update({n + ".weight_scale_inv": {"dtype": "F32", "shape": [1, 1], "data_offsets": [300 + 4 * i, 304 + 4 * i]} for i, n in enumerate(names)})
 safetensors(folder("words", dict(BERT, quantization_config={"quant_method": "fp8", "modules_to_not_convert": words})) + "model.safetensors",
             json.dumps(tensors).encode(), b"\0" * 1500)
+# The same of lists of lists: those that are empty were counted nowhere.
+parts = (("qweight", "I32", [1, 8], 32), ("qzeros", "I32", [1, 1], 4), ("scales", "F16", [1, 8], 16))
+places = [(i, 2000 * sum(p[3] for p in parts[:k]) + i * part[3], part) for k, part in enumerate(parts) for i in range(2000)]
+safetensors(folder("blocks", dict(BERT, quantization_config={"quant_method": "gptq", "bits": 4, "group_size": -1, "modules_in_block_to_quantize": [[]] * 250000 + [[""]]}))
+            + "model.safetensors", json.dumps({"m%d.%s" % (i, name): {"dtype": dtype, "shape": shape, "data_offsets": [at, at + n]} for i, at, (name, dtype, shape, n) in places}).encode(),
+            b"\0" * (2000 * sum(p[3] for p in parts)))
 zipped("zip-negated", b"\x80\x02}(X\x01\0\0\0k" + TENSOR[:-2] + b"}(X\x03\0\0\0neg\x88u" + TENSOR[-2:] + b"u.")
 with zipfile.ZipFile(folder("zip-beside") + "pytorch_model.bin", "w", zipfile.ZIP_STORED) as z:
     for name in "A/DATA.PKL", "b/data.pkl", "b/data/0":
@@ -350,7 +356,9 @@ for name in named computed; do
 	has err 'one of its files of weights is called (converted-0.safetensors|computed-weights), as another one beside its graph is'
 done
 bounded 1 4 100 "$ASSAY" inspect words
-has err '"modules_to_not_convert" takes more than 1000000000 steps'
+has err 'the lists of modules of its quantization_config take more than 1000000000 steps'
+bounded 1 4 100 "$ASSAY" inspect blocks
+has err 'the lists of modules of its quantization_config take more than 1000000000 steps'
 code 1 "$ASSAY" inspect state
 has err 'quant_state.bitsandbytes__nf4": has [0-9]* bytes; at most 1024 are read'
 code 1 "$ASSAY" inspect zip-comment

@@ -24,7 +24,7 @@ if [ -n "$platforms" ]; then
 fi
 
 code 0 "$ASSAY" inspect "$data/llama.gguf" --json
-json 'd["weights_from"] == "gguf (F32)" and d["parameters"] == 4944'
+json 'd["weights_from"] == "gguf (F32), 4 weights in another order" and d["parameters"] == 4944'
 code 0 "$ASSAY" inspect "$data/types.gguf"
 has out '^published as: gguf .F32, F16, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q2_K, .*, 14 weights dequantised to f32'
 

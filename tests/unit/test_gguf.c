@@ -121,7 +121,7 @@ static void types(void **state)
 	open_file(&c, "types.gguf");
 	assert_string_equal(c.weights_from,
 		"gguf (F32, F16, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q2_K, Q3_K, Q4_K, Q5_K, Q6_K, IQ4_NL, IQ4_XS, BF16), 14 weights "
-		"dequantised to f32");
+		"dequantised to f32, 1 in another order");
 	if (safetensors_open(&arena, data_path("types.expected.safetensors"), &file, &wanted, &count, &e))
 		fail_msg("%s", e.text);
 	assert_int_equal(count, c.weight_count);
@@ -430,6 +430,7 @@ static void models(void **state)
 		{ "llama", "split.count", 2, "token_embd.weight", STATUS_UNSUPPORTED, "in several GGUF files" },
 		{ "llama", "a", 1, "blk.0.attn_q.weight", STATUS_BAD_INPUT, "2 rows are not those of 2 heads" },
 		{ "llama", "a", 1, "blk.0.attn_sinks.weight", STATUS_UNSUPPORTED, "has no place in a model of llama" },
+		{ "llama", "a", 1, "output.bias", STATUS_UNSUPPORTED, "has no place in a model of llama" },
 		{ "llama", "a", 1, "blk.00.ffn_up.weight", STATUS_UNSUPPORTED, "has no place in a model of llama" },
 		{ "llama", "a", 1, "rope_freqs.weight", STATUS_BAD_INPUT, "is no factor of each frequency" },
 		{ "llama", "a", 1, "token_embd", STATUS_UNSUPPORTED, "has no place in a model of llama" },
