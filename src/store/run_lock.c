@@ -33,6 +33,16 @@ static void keep_rights(int fd, const struct stat *database, const struct stat *
 		fchmod(fd, mode | 0600);
 }
 
+// Who may write in the folder can give any file of it this name: nothing is written to one that has several, or that is no file of
+// locks. Such a one has nothing at 0, where a hash never is; one without bytes was left before a lock was had.
+static bool is_locks(int fd, const struct stat *st)
+{
+	uint64_t first = 0;
+
+	return S_ISREG(st->st_mode) && st->st_nlink == 1 && st->st_size % RECORD_NBYTES == 0 &&
+		(st->st_size == 0 || (pread(fd, &first, sizeof first, 0) == sizeof first && first == 0));
+}
+
 // -1 also for a number that no run has.
 static int open_locks(const char *database, int64_t run, int flags)
 {
@@ -46,14 +56,17 @@ static int open_locks(const char *database, int64_t run, int flags)
 		return -1;
 	struct stat of, st;
 	const bool is_there = !stat(database, &of);
-	// A FIFO there is not waited for, and has no locks.
-	int fd = open(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, is_there ? 0600 : 0666);
-	// Nor is a file of several names, which others could have given it, written to or given other rights.
-	if (fd >= 0 && (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_nlink > 1)) {
+	int fd = -1;
+	if (flags & O_CREAT)
+		fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, is_there ? 0600 : 0666);
+	const bool is_new = fd >= 0;
+	if (!is_new) // a FIFO there is not waited for, and has no locks
+		fd = open(path, (flags & ~O_CREAT) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	if (fd >= 0 && (fstat(fd, &st) || !is_locks(fd, &st))) {
 		close(fd);
 		fd = -1;
 	}
-	if (fd >= 0 && is_there && (flags & O_CREAT))
+	if (fd >= 0 && is_there && (is_new || ((flags & O_CREAT) && st.st_size > 0)))
 		keep_rights(fd, &of, &st);
 	return fd;
 }

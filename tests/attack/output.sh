@@ -21,9 +21,12 @@ for mode in 600 660; do
 done
 chmod 644 rows.duckdb
 # A file that has that name, too, was written to and given other rights.
-cp rows.duckdb linked.duckdb && echo "of somebody" >somebody && chmod 600 somebody && ln somebody linked.duckdb.lock
-"${run[@]}" linked.duckdb >out 2>err
-[ "$(cat somebody)" = "of somebody" ] && [ "$(stat -c %a somebody)" = 600 ] || fail "a file that a link beside the database names was changed"
+cp rows.duckdb linked.duckdb && echo "of somebody 16" >somebody && chmod 600 somebody && ln somebody linked.duckdb.lock
+cp rows.duckdb renamed.duckdb && cp -p somebody renamed.duckdb.lock
+for name in linked renamed; do
+	"${run[@]}" $name.duckdb >out 2>err
+	[ "$(cat $name.duckdb.lock)" = "of somebody 16" ] && [ "$(stat -c %a $name.duckdb.lock)" = 600 ] || fail "$name: a file of another kind, beside the database, was changed"
+done
 
 # A FIFO was replaced by a file, as was every device; of a report it was waited for without end.
 mkfifo fifo
