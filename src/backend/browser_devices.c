@@ -35,7 +35,7 @@ static enum status find_own(struct arena *a, const char **path, struct error *er
 	return library_find(a, "../browsers/chromium-webnn", "chromium", path, err);
 }
 
-static size_t find_all(struct arena *a, struct browser **out, const char **barred)
+static size_t find_all(struct arena *a, struct browser **out, const char *barred[BROWSER_KINDS])
 {
 	const char *more[] = { NULL, NULL };
 	struct error ignored;
@@ -46,24 +46,26 @@ static size_t find_all(struct arena *a, struct browser **out, const char **barre
 
 size_t browser_installed(struct arena *a, struct browser **out)
 {
-	const char *barred;
+	const char *barred[BROWSER_KINDS];
 
-	return find_all(a, out, &barred);
+	return find_all(a, out, barred);
 }
 
 // Words of why there is none, or no `such` one, after those of the browsers that were found: one may lie in a folder that cannot
-// be read, or be one that cannot be started (cause.c knows both).
-static void add_not_found(struct text *reasons, struct arena *a, const char *such)
+// be read, or be one that cannot be started (cause.c knows both). `kind`: that was asked for; BROWSER_KINDS: any.
+static void add_not_found(struct text *reasons, struct arena *a, enum browser_kind kind, const char *such)
 {
-	const char *own, *barred;
+	const char *own, *barred[BROWSER_KINDS], *one = NULL;
 	struct browser *all;
 	struct error why;
 
-	find_all(a, &all, &barred);
+	find_all(a, &all, barred);
+	for (int i = 0; i < BROWSER_KINDS; i++)
+		one = one == NULL && (kind == BROWSER_KINDS || kind == (enum browser_kind)i) ? barred[i] : one;
 	if (browser_unwanted())
 		text_add(reasons, reasons->length ? "" : unwanted);
-	else if (barred)
-		text_addf(reasons, "%s%s", reasons->length ? "; " : "", barred);
+	else if (one)
+		text_addf(reasons, "%s%s", reasons->length ? "; " : "", one);
 	else if (find_own(a, &own, &why) == STATUS_NOT_ASKED)
 		text_addf(reasons, "%s%s", reasons->length ? "; " : "", why.text);
 	else if (!reasons->length)
@@ -508,7 +510,7 @@ const struct found *browser_of(
 		if ((int64_t)before++ == index)
 			return &all[i];
 	}
-	add_not_found(&reasons, a, "such ");
+	add_not_found(&reasons, a, strncasecmp(device, "firefox", n) ? BROWSER_CHROMIUM : BROWSER_FIREFOX, "such ");
 	error_set(err, STATUS_UNAVAILABLE, "no browser %s with %s: %s", device, provider, text_get(&reasons));
 	text_done(&reasons);
 	return NULL;
@@ -563,7 +565,7 @@ static void list_provider(struct device_list *out, const char *provider, const s
 		device_add(out, &d);
 	}
 	if (!chromiums && !firefoxes) {
-		add_not_found(&reasons, out->arena, "");
+		add_not_found(&reasons, out->arena, BROWSER_KINDS, "");
 		device_absent(out, provider, "%s", text_get(&reasons));
 	}
 	// One kind has it and the other not: the device that is missing is named by itself.

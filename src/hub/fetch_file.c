@@ -173,10 +173,11 @@ enum status fetch_file_head(struct fetch *f, struct fetch_file *file, struct err
 	// Only a Hub's short etag is git's hash of the file; elsewhere 40 digits can be anything.
 	if (!file->sha256 && !file->git && is_hex(file->etag, 40) && x.commit[0])
 		file->git = file->etag;
-	// What nothing can check has the name of no blob that was checked, nor of another commit's: it would be written over
-	// that.
+	// What nothing can check has the name of no blob that was checked, nor of another commit's or file's: it would be written
+	// over that, or be taken for it.
 	if (!file->sha256 && !file->git)
-		file->etag = arena_printf(a, "%.190s.%s", file->etag, f->commit);
+		file->etag = arena_printf(a, "%.150s.%016llx.%s", file->etag,
+			(unsigned long long)fnv1a64(file->name, strlen(file->name)), f->commit);
 	return STATUS_OK;
 }
 

@@ -48,6 +48,7 @@ static enum status blur(struct planes *p, struct job *j, int side, struct error 
 // Padded with black to a square, blurred, and resized between the two nearest pixels.
 enum status whole_owlv2(struct job *j, struct error *err)
 {
+	enum { SIDE_MOST = 6144 }; // its square takes half a minute
 	int high = j->s->size.height, wide = j->s->size.width;
 	struct tensor *t;
 	enum status s;
@@ -63,6 +64,10 @@ enum status whole_owlv2(struct job *j, struct error *err)
 		const struct picture *in = &j->in[i];
 		int side = in->width > in->height ? in->width : in->height;
 		struct planes p, resized;
+		if (side > SIDE_MOST)
+			return error_set(err, STATUS_BAD_INPUT,
+				"picture %zu, of %d x %d, would be padded to a square: at most %d a side are taken", i + 1,
+				in->width, in->height, SIDE_MOST);
 		if ((s = planes_of(
 			     &p, j->work, in, side, side, (float)(j->s->on & DO_RESCALE ? j->s->rescale_factor : 1), err)) ||
 			(s = blur(&p, j, side, err)) ||

@@ -116,12 +116,16 @@ struct job {
 	float level[3][256];  // a sample of a channel as the model takes it
 	struct preprocessed *out;
 	uint64_t out_nbytes, most;
+	uint64_t kept, worked; // pixels of the groups' pictures; of those made on the way of the picture that is at hand
 };
+
+// Of a picture that was made of the one at hand: BAD_INPUT above 2^28 pixels with those before.
+enum status job_pixels(struct job *j, int64_t height, int64_t width, struct error *err);
 
 // A tensor of zeros more in j->out. BAD_INPUT: more than j->most bytes with those before.
 enum status job_tensor(
 	struct tensor **out, struct job *j, const char *name, enum dtype dtype, int rank, const int64_t *dim, struct error *err);
-// A copy of `p`.
+// A copy of `p`. BAD_INPUT where those of all groups would take more than j->most as float32.
 enum status group_add(struct group *g, struct job *j, const struct picture *p, struct error *err);
 // The samples of a picture as float32 from `out` on, with the distances given: [channel, row, column].
 void job_write(const struct job *j, const struct picture *p, float *out, size_t plane, size_t row, size_t column);

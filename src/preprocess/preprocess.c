@@ -175,8 +175,23 @@ enum status job_tensor(
 	return STATUS_OK;
 }
 
+enum status job_pixels(struct job *j, int64_t height, int64_t width, struct error *err)
+{
+	enum { WORKED_MOST = 1 << 28 }; // 1,024 tiles of 384 x 384 are half of it
+
+	if (height > 0 && width > 0)
+		j->worked += (uint64_t)height * (uint64_t)width;
+	return j->worked <= WORKED_MOST
+		? STATUS_OK
+		: error_set(err, STATUS_BAD_INPUT, "what is made of one picture takes more than %d pixels", WORKED_MOST);
+}
+
 enum status group_add(struct group *g, struct job *j, const struct picture *p, struct error *err)
 {
+	j->kept += (uint64_t)p->height * (uint64_t)p->width;
+	if (j->kept > j->most / (3 * sizeof(float)))
+		return error_set(
+			err, STATUS_BAD_INPUT, "the pictures would take more than %llu MiB", (unsigned long long)(j->most >> 20));
 	if (g->count == g->room) {
 		struct picture *more = ARENA_ARRAY(j->keep, g->room * 2 + 1, struct picture);
 		if (g->count)
@@ -193,6 +208,7 @@ static enum status run_steps(struct job *j, struct error *err)
 
 	j->groups = ARENA_ARRAY(j->keep, j->in_count, struct group);
 	for (size_t i = 0; i < j->in_count && s == STATUS_OK; i++) {
+		j->worked = 0;
 		j->groups[i].height = j->in[i].height;
 		j->groups[i].width = j->in[i].width;
 		s = (j->row->shape ? j->row->shape : shape_plain)(j, &j->in[i], &j->groups[i], err);

@@ -7,7 +7,9 @@
 enum status job_resize(
 	struct picture *out, struct job *j, const struct picture *in, int64_t height, int64_t width, struct error *err)
 {
-	return picture_resize(out, j->work, in, (int)height, (int)width, j->s->resample, j->library, err);
+	enum status s = picture_resize(out, j->work, in, (int)height, (int)width, j->s->resample, j->library, err);
+
+	return s ? s : job_pixels(j, height, width, err);
 }
 
 // Where a middle of `wanted` begins in `size`; negative: so much padding is in front. Where padding is odd, torchvision puts the
@@ -21,7 +23,10 @@ static int middle(const struct job *j, int size, int wanted)
 
 static enum status crop(struct picture *out, struct job *j, const struct picture *in, int height, int width, struct error *err)
 {
-	return picture_crop(out, j->work, in, middle(j, in->width, width), middle(j, in->height, height), width, height, err);
+	enum status s =
+		picture_crop(out, j->work, in, middle(j, in->width, width), middle(j, in->height, height), width, height, err);
+
+	return s ? s : job_pixels(j, height, width, err);
 }
 
 enum status shape_plain(struct job *j, const struct picture *in, struct group *out, struct error *err)

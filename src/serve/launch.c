@@ -59,7 +59,7 @@ struct finding {
 	dev_t device[FOUND_MOST];
 	ino_t inode[FOUND_MOST];
 	size_t count;
-	const char *barred;
+	const char **barred; // of each kind
 };
 
 static const char *base_name(const char *path)
@@ -94,8 +94,10 @@ static void add_program(struct finding *f, const char *path, bool any_name)
 	if (!is_known || f->count == FOUND_MOST)
 		return;
 	if (access(path, X_OK) || stat(path, &st)) {
-		if (errno != ENOENT && errno != ENOTDIR && !f->barred)
-			f->barred = arena_printf(f->arena, "%s is there, and cannot be started: %s", path, strerror(errno));
+		const int code = errno;
+		// Of what lies in a folder that cannot be entered it is not known.
+		if (code != ENOENT && code != ENOTDIR && !f->barred[kind] && (code != EACCES || !lstat(path, &st)))
+			f->barred[kind] = arena_printf(f->arena, "%s is there, and cannot be started: %s", path, strerror(code));
 		return;
 	}
 	if (!S_ISREG(st.st_mode))
@@ -138,19 +140,19 @@ bool browser_unwanted(void)
 	return text_is(getenv("ASSAY_BROWSER_PATH"), "none");
 }
 
-size_t browser_find(struct arena *a, const char *const *more, struct browser **out, const char **barred)
+size_t browser_find(struct arena *a, const char *const *more, struct browser **out, const char *barred[BROWSER_KINDS])
 {
-	struct finding f = { .arena = a, .items = ARENA_ARRAY(a, FOUND_MOST, struct browser) };
+	struct finding f = { .arena = a, .items = ARENA_ARRAY(a, FOUND_MOST, struct browser), .barred = barred };
 
 	*out = f.items;
-	*barred = NULL;
+	for (int i = 0; i < BROWSER_KINDS; i++)
+		barred[i] = NULL;
 	if (browser_unwanted())
 		return 0;
 	add_list(&f, getenv("ASSAY_BROWSER_PATH"), true);
 	add_list(&f, getenv("PATH"), false);
 	for (size_t i = 0; more && more[i]; i++)
 		add_program(&f, more[i], true);
-	*barred = f.barred;
 	return f.count;
 }
 

@@ -14,7 +14,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 
-enum browser_kind { BROWSER_CHROMIUM, BROWSER_FIREFOX };
+enum browser_kind { BROWSER_CHROMIUM, BROWSER_FIREFOX, BROWSER_KINDS };
 
 struct browser {
 	enum browser_kind kind;
@@ -26,9 +26,9 @@ struct browser {
 // ASSAY_BROWSER_PATH=none: browsers are not looked for, which takes seconds for each that is there.
 bool browser_unwanted(void);
 // Those of ASSAY_BROWSER_PATH (programs or folders, colon separated), of PATH, and `more`: programs found elsewhere (NULL ends;
-// may be NULL). No file twice. `*out` in `a`. *barred: of one that this user cannot execute or whose disk fails, "PATH is there,
-// and cannot be started: Permission denied"; NULL: there is none.
-size_t browser_find(struct arena *a, const char *const *more, struct browser **out, const char **barred);
+// may be NULL). No file twice. `*out` in `a`. barred[]: of each kind one that this user cannot execute or whose disk fails, "PATH
+// is there, and cannot be started: Permission denied"; NULL: there is none.
+size_t browser_find(struct arena *a, const char *const *more, struct browser **out, const char *barred[BROWSER_KINDS]);
 
 struct launch_how {
 	const char *url;

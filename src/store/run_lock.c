@@ -33,8 +33,8 @@ static void keep_rights(int fd, const struct stat *database, const struct stat *
 		fchmod(fd, mode | 0600);
 }
 
-// Who may write in the folder can give any file of it this name: nothing is written to one that has several, or that is no file of
-// locks. Such a one has nothing at 0, where a hash never is; one without bytes was left before a lock was had.
+// Who may write in the folder can give any file of it this name: nothing is written to one that has several, or has no locks.
+// One of locks has nothing at 0, where a hash never is; one without bytes was left before a lock was had.
 static bool is_locks(int fd, const struct stat *st)
 {
 	uint64_t first = 0;

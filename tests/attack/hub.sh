@@ -95,6 +95,11 @@ code 0 "$ASSAY" fetch org/other --all
 is_whole org/other
 cmp -s "$repos/org/other/second.safetensors" "$(snapshot org/other)/second.safetensors" || fail "the bytes of one file under the name of another"
 clear_cache
+control '{"etag": "same", "bare": true, "cdn_direct": true}' # nothing tells of hashes: one was the other
+code 0 "$ASSAY" fetch org/other --include config.json --include model.safetensors
+is_whole org/other
+cmp -s "$repos/org/other/config.json" "$(snapshot org/other)/config.json" || fail "the bytes of one file under the name of another, without hashes"
+clear_cache
 control '{"etag": "partial", "cdn_direct": true}'
 code 1 "$ASSAY" fetch org/other
 has err 'an odd ETag, which cannot name it in the cache'

@@ -206,4 +206,8 @@ mkdir nothing && echo '{"image_processor_type": "PixtralImageProcessor", "patch_
 refuses_settings nothing 'patch_size: height and width'                    # a division by it ended the program
 refuses_settings tiles '[0-9]+ tiles of one picture: at most 1024$'
 refuses_settings pins '169000000 tiles of one picture: at most 1024$'
+# Each of 1,024 tiles of a pixel became a picture of its own of 97 MB: 5.6 GB and minutes.
+mkdir grown && echo '{"image_processor_type": "LlavaNextImageProcessor", "crop_size": {"height": 1, "width": 1}, "image_grid_pinpoints": [[32, 32]], "size": {"shortest_edge": 5700}}' >grown/preprocessor_config.json
+bounded 1 12 1200 "$ASSAY" preprocess grown good.png
+has err 'what is made of one picture takes more than 268435456 pixels$'
 finish
