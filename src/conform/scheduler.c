@@ -75,7 +75,7 @@ static void compare(struct run *r, const char *name, const double *x, size_t n)
 		all += y * y;
 	}
 	r->worst = larger(r->worst, error);
-	r->square = all > 0 ? larger(r->square, sum / all) : r->square;
+	r->square = all == 0 ? r->square : larger(r->square, sum / all);
 	if (!(error <= 1e-5 * fmax(1, most)) && !r->differs)
 		r->differs = arena_printf(&r->a, "%s: %.3g off, allowed %.3g", name, error, 1e-5 * fmax(1, most));
 }
