@@ -103,7 +103,9 @@ static void add_program(struct finding *f, const char *path, bool any_name)
 	if (!S_ISREG(st.st_mode))
 		return;
 	for (size_t i = 0; i < f->count; i++)
-		if ((f->device[i] == st.st_dev && f->inode[i] == st.st_ino) || names_other(path, &st, f->items[i].name))
+		// One launcher may be the program of both kinds, by the name that it is started by.
+		if ((f->items[i].kind == kind && f->device[i] == st.st_dev && f->inode[i] == st.st_ino) ||
+			names_other(path, &st, f->items[i].name))
 			return;
 	f->device[f->count] = st.st_dev;
 	f->inode[f->count] = st.st_ino;
