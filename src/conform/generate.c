@@ -15,6 +15,8 @@
 // A case is a stranger's file, and what is computed of it grows with these. Those that there are have 2 runs of 2 rows, 90 tokens
 // of a prompt and 20 new ones.
 enum { RUNS_MOST = 16, ROWS_MOST = 64, TOKENS_MOST = 4096, NEW_MOST = 256 };
+// Before it is known what a list is of.
+enum { ROWS_LISTED_MOST = 1024, COLUMNS_LISTED_MOST = 1 << 16 };
 
 static enum status integers(
 	int64_t **out, int64_t *rows, int64_t *columns, const json_t *list, const char *what, struct arena *a, struct error *err)
@@ -23,6 +25,9 @@ static enum status integers(
 	*columns = (int64_t)json_array_size(json_array_get(list, 0));
 	if (!*rows || !*columns)
 		return error_set(err, STATUS_BAD_INPUT, "gen.json: %s should be rows of integers", what);
+	if (*rows > ROWS_LISTED_MOST || *columns > COLUMNS_LISTED_MOST)
+		return error_set(err, STATUS_BAD_INPUT, "gen.json: %s has %lld rows of %lld; at most %d of %d are read", what,
+			(long long)*rows, (long long)*columns, ROWS_LISTED_MOST, COLUMNS_LISTED_MOST);
 	*out = ARENA_ARRAY(a, (size_t)(*rows * *columns), int64_t);
 	for (int64_t i = 0; i < *rows; i++) {
 		const json_t *row = json_array_get(list, (size_t)i);

@@ -20,11 +20,18 @@ static enum status planes_of(
 
 // ---- OWLv2 ----------------------------------------------------------------------------------------------------------------
 
+enum { STEPS_MOST = 1 << 30 }; // of a channel and an axis: a square of 6,144 made 960 takes 870 million
+
 static enum status blur_along(struct planes *p, struct job *j, bool vertical, double sigma, struct error *err)
 {
-	int radius = j->library == LIBRARY_PILLOW ? (int)(4 * sigma + 0.5) : (int)ceil(3 * sigma);
+	const double radius_wanted = j->library == LIBRARY_PILLOW ? 4 * sigma + 0.5 : ceil(3 * sigma),
+		     steps = (double)p->height * p->width * (2 * radius_wanted + 1);
 	struct planes in = *p;
 
+	if (steps > STEPS_MOST)
+		return error_set(err, STATUS_BAD_INPUT, "%d x %d pixels are blurred %.0f wide: at most %d steps are taken",
+			p->width, p->height, 2 * radius_wanted + 1, STEPS_MOST);
+	const int radius = (int)radius_wanted;
 	return sigma > 0 ? planes_blur(p, j->work, &in, vertical, sigma, radius, err) : STATUS_OK;
 }
 

@@ -556,6 +556,21 @@ static enum status check_keys(struct db *d, struct arena *a, struct error *err)
 	"(SELECT count(*) FROM source_" table " s LEFT JOIN source_event e ON e.id = s.event WHERE e.id IS NULL OR s.cell IS " \
 	"DISTINCT FROM e.cell)"
 
+// Each row that a comparison lists is looked for among all cells.
+static enum status check_lists(struct db *d, struct arena *a, struct error *err)
+{
+	enum { LOOKS_MOST_MILLION = 8192, LEAST_A_NUMBER = 2 }; // some 5 s; bytes, with the comma
+	struct table t;
+	enum status status = db_query(d, a,
+		"SELECT CAST(least((SELECT COALESCE(sum(COALESCE(strlen(rows_a), 0) + COALESCE(strlen(rows_b), 0)), 0) FROM "
+		"source_comparison) / 1e6 * (SELECT count(*) FROM source_cell), 1e15) AS BIGINT) AS looks",
+		NULL, 0, &t, err);
+
+	if (status == STATUS_OK && table_integer(&t, 0, "looks") > LOOKS_MOST_MILLION * LEAST_A_NUMBER)
+		status = error_set(err, STATUS_BAD_INPUT, "its comparisons name more rows than it may have");
+	return status;
+}
+
 // A file that is not one of assay's has none of its numbers, or names rows that it does not have.
 static enum status check(struct db *d, struct arena *a, struct error *err)
 {
@@ -577,7 +592,7 @@ static enum status check(struct db *d, struct arena *a, struct error *err)
 	if (status == STATUS_OK && table_integer(&t, 0, "bad") != 0)
 		status = error_set(err, STATUS_BAD_INPUT,
 			"its rows do not belong together: they have no numbers, or name rows that are not there");
-	return status;
+	return status == STATUS_OK ? check_lists(d, a, err) : status;
 }
 
 static enum status add_texts(struct db *d, struct arena *a, const char *from, int64_t *nbytes, struct error *err)

@@ -533,7 +533,8 @@ static enum status open_held(struct db *d, struct arena *a, const struct db_open
 		db_watch_hold_most(d->watch, DB_OPENING_MEMORY);
 	else
 		db_watch_hold(d->watch);
-	db_watch_opening(d->watch, file, log_bytes(a, how->path));
+	// What this process may write to, it takes a log of any size over for.
+	db_watch_opening(d->watch, file, how->write || how->takes_log ? log_bytes(a, how->path) : 0);
 	enum status status = open_checked(d, a, how, locked, &own);
 	db_watch_opening(d->watch, NULL, 0);
 	bool is_held = store_holds_memory();

@@ -28,7 +28,8 @@ void db_watch_hold_most(struct db_watch *w, int64_t most);
 #define DB_OPENING_MEMORY ((int64_t)24 << 20)
 void db_watch_release(struct db_watch *w);
 // Around the opening of `file`, which nothing interrupts: lists in it that lead to themselves are read without end. More than 5 s
-// of a processor for it, and one for each MiB of its log of changes, are given up. NULL: it is open. Both accept a NULL watch.
+// of a processor for it are given up, and of a log of changes that is taken over one more for each MiB. NULL: it is open. Both
+// accept a NULL watch.
 void db_watch_opening(struct db_watch *w, const char *file, int64_t log_nbytes);
 // DuckDB got no memory: with a limit of memory it is passed, and db_watch_look says so. Accepts NULL.
 void db_watch_no_memory(struct db_watch *w);

@@ -64,6 +64,7 @@ def all_new(j, count, top2):
 
 
 change(copy("generated", "cases/afmoe") + "gen.json", lambda j: all_new(j, 20000, True))
+change(copy("listed", "cases/afmoe") + "gen.json", lambda j: j["runs"][0].update(input_ids=[[1] * 200000] + [[]] * 100000))
 change(copy("top2", "cases/afmoe") + "gen.json", lambda j: all_new(j, 200, False))
 # A scheduler with 1000 steps of 4 MB, of which one is there; with 5 of 64 MB.
 for name, steps, count in ("one_step", 1000, 1 << 20), ("steps", 5, 1 << 24), ("no_steps", 1000, 100):
@@ -126,6 +127,7 @@ refuses unread 'the tensor x was not read'
 refuses folders 'the weights of all folders have more than 128 MiB'
 refuses options 'pipeline.json: options is no object'
 refuses generated '20000 new tokens; at most 64 of 256'
+refuses listed 'the prompt has 100001 rows of 200000; at most 1024 of 65536 are read'
 refuses top2 'top2 should be four numbers a token'
 refuses one_step '1000 steps of 1048576 elements'
 refuses steps '5 steps of 16777216 elements'

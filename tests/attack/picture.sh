@@ -152,6 +152,11 @@ settings("pins", "LlavaNext", image_grid_pinpoints=[[13000, 13000]] * 256, size=
 settings("patches", "Siglip2", patch_size=60000, max_num_patches=1 << 20)
 settings("rows", "Pix2Struct", patch_size=8000, max_patches=1 << 20)
 settings("pixels", "Qwen2VL", min_pixels=2147483647, max_pixels=2147483647)
+# Padded to a square of the longer side, and blurred: 119 bytes took 4 GB and more than 100 s.
+settings("square", "Owlv2", size={"height": 960, "width": 960}, do_pad=True, do_resize=True, do_rescale=True)
+settings("blur", "Owlv2", size={"height": 1, "width": 1}, do_pad=True, do_resize=True, do_rescale=True)
+png("long.png", 13377, 1, zlib.compress(b"\0" + bytes(3 * 13377)))
+png("longer.png", 4000, 1, zlib.compress(b"\0" + bytes(3 * 4000)))
 os.makedirs("deep")
 open("deep/preprocessor_config.json", "w").write('{"size":' * 100000)
 PY
@@ -206,6 +211,10 @@ mkdir nothing && echo '{"image_processor_type": "PixtralImageProcessor", "patch_
 refuses_settings nothing 'patch_size: height and width'                    # a division by it ended the program
 refuses_settings tiles '[0-9]+ tiles of one picture: at most 1024$'
 refuses_settings pins '169000000 tiles of one picture: at most 1024$'
+bounded 1 1 100 "$ASSAY" preprocess square long.png
+has err 'of 13377 x 1, would be padded to a square: at most 6144 a side are taken$'
+bounded 1 2 400 "$ASSAY" preprocess blur longer.png
+has err '4000 x 4000 pixels are blurred 1[0-9]* wide: at most 1073741824 steps are taken$'
 # Each of 1,024 tiles of a pixel became a picture of its own of 97 MB: 5.6 GB and minutes.
 mkdir grown && echo '{"image_processor_type": "LlavaNextImageProcessor", "crop_size": {"height": 1, "width": 1}, "image_grid_pinpoints": [[32, 32]], "size": {"shortest_edge": 5700}}' >grown/preprocessor_config.json
 bounded 1 12 1200 "$ASSAY" preprocess grown good.png
