@@ -214,7 +214,7 @@ static const char *variant_of(
 		out = arena_join(a, out, ", ", arena_printf(a, "time of each of %lld generated", (long long)l->new_tokens));
 	if (with_options)
 		out = arena_join(a, out, ", ", l->asked.precision != NULL ? l->asked.precision : l->compute_dtype);
-	if (l->asked.threads > 0)
+	if (with_options && l->asked.threads > 0)
 		out = arena_join(a, out, ", ",
 			arena_printf(a, "%lld thread%s", (long long)l->asked.threads, l->asked.threads == 1 ? "" : "s"));
 	const char *more = question_words(a, &l->asked);

@@ -114,7 +114,7 @@ struct report_line {
 	struct question asked;                 // of its columns in the row: precision, threads, ...; of every cell alike
 	const char *source;                    // NULL: measured by assay
 	const char *variant;                   // "batch 1, 128 tokens, f32, prepacking=off"
-	const char *variant_but_options;       // "batch 1, 128 tokens": nor the precision
+	const char *variant_but_options;       // "batch 1, 128 tokens": nor precision and threads
 	const char *warning;                   // what qualifies each cell: "2 layers, synthetic weights"; NULL: nothing
 	// The lowest median, unless several processes say that another is faster; NULL: nothing was timed.
 	const struct report_cell *best;

@@ -81,6 +81,9 @@ static const struct {
 		STATUS_NOT_ASKED, 0, NULL },
 	{ NULL, NULL, "/x/onnxruntime, in which libonnxruntime.so* may be, cannot be read: Permission denied", STATUS_NOT_ASKED,
 		0, NULL },
+	{ NULL, NULL, "no browser firefox with wasm: /x/firefox is there, and cannot be started: Permission denied",
+		STATUS_NOT_ASKED, 0, NULL },
+	{ NULL, NULL, "/x/openvino: Transport endpoint is not connected", STATUS_NOT_ASKED, 0, NULL },
 	{ "openvino", "openvino",
 		"openvino: no device CPU; OpenVINO's devices here: none; its plugin /x/libopenvino_intel_cpu_plugin.so cannot be "
 		"opened: /x/libopenvino_intel_cpu_plugin.so: file too short",
