@@ -17,7 +17,7 @@
 #include "base/watcher.h"
 #include "store/opened.h"
 
-enum { WAKE_MS = 10, GRACE_MS = 5000, DEFAULT_S = 600, OPENING_S = 5 };
+enum { WAKE_MS = 10, GRACE_MS = 5000, DEFAULT_S = 600, OPENING_S = 3 };
 
 enum passed { WITHIN, TOO_LONG, TOO_MUCH };
 

@@ -27,7 +27,7 @@ void db_watch_hold_most(struct db_watch *w, int64_t most);
 // While a file without a log is opened: DuckDB reads which tables there are, and takes little for those of assay.
 #define DB_OPENING_MEMORY ((int64_t)24 << 20)
 void db_watch_release(struct db_watch *w);
-// Around the opening of `file`, which nothing interrupts: lists in it that lead to themselves are read without end. More than 5 s
+// Around the opening of `file`, which nothing interrupts: lists in it that lead to themselves are read without end. More than 3 s
 // of a processor for it are given up, and of a log of changes that is taken over one more for each MiB. NULL: it is open. Both
 // accept a NULL watch.
 void db_watch_opening(struct db_watch *w, const char *file, int64_t log_nbytes);

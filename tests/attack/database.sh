@@ -127,7 +127,7 @@ has err 'is a pipe'
 forge loop "CREATE TABLE t AS FROM range(10000); DROP TABLE t; UPDATE cell SET model = 'm'"
 python3 "$SOURCE/tests/attack/duckdb_file.py" loop.duckdb loop || fail "no list of free blocks"
 bounded 1 20 200 "$ASSAY" import loop.duckdb --db new.duckdb
-has err '^assay: loop.duckdb: opening it takes more than 5 s of a processor'
+has err '^assay: loop.duckdb: opening it takes more than 3 s of a processor'
 
 # ---- formulas in tables ---------------------------------------------------------------------------------------------
 
