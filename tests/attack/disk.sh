@@ -50,13 +50,6 @@ for e in openvino/openvino onnxruntime/cpu; do
 	SHIM_LIST=.deps/engines/${e%/*} code 2 shim "$ASSAY" run bert --on "${e#*/}" --runs 1 --no-conform --db list.duckdb --json
 	json 'd[0]["verdict"] == "not_asked" and "cannot be read: Input/output error" in d[0]["cause"]'
 done
-# A page of a browser that is not given a part of its engine calls that a failure of its own, or of the platform.
-if command -v chromium >/dev/null; then
-	SHIM_EIO=onnxruntime-web/ort-wasm code 2 shim env -u ASSAY_BROWSER_PATH "$ASSAY" run bert --on cpu:chromium --runs 1 --no-conform --db list.duckdb --json
-	json 'd[0]["verdict"] == "not_asked" and "/ort-wasm" in d[0]["cause"] and "Input/output error" in d[0]["cause"]'
-else
-	skip_part "there is no Chromium here"
-fi
 mkdir -p examples/positive && echo good >examples/positive/a.txt || fail "no examples"
 for folder in examples examples/positive; do
 	SHIM_LIST=$folder code 1 shim "$ASSAY" run bert --data examples --no-db

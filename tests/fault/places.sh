@@ -67,6 +67,15 @@ else
 fi
 
 # Where a service's memory may not be written and then executed, what compiles while it runs cannot be asked.
+# A page of a browser that is not given a part of its engine calls that a failure of its own, or of the platform.
+if command -v chromium >/dev/null && [ -f "${ASSAY_DEPS:-$SOURCE/.deps}/engines/onnxruntime-web/ort.webgpu.bundle.min.mjs" ]; then
+	SHIM_EIO=onnxruntime-web/ort-wasm LD_PRELOAD=$BUILD/tests/attack_shim.so ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0 \
+		code 2 env -u ASSAY_BROWSER_PATH "$ASSAY" run "$model" --on cpu:chromium --runs 1 --no-conform --json
+	is verdict not_asked
+	says cause '/ort-wasm.*Input/output error'
+else
+	skip_part "no chromium, or no onnxruntime-web: a browser whose engine cannot be read"
+fi
 cat >"$work/no_code.py" <<'PY'
 import ctypes, os, sys
 if ctypes.CDLL(None).prctl(65, 1, 0, 0, 0): sys.exit(77)  # PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN
