@@ -127,7 +127,7 @@ static double figure_of(const struct summary *s, const struct recommend_ask *ask
 {
 	switch (ask->goal) {
 	case RECOMMEND_THROUGHPUT:
-		return row_median_per_s(&c->row) / report_slower(c);
+		return report_per_s(c);
 	case RECOMMEND_MEMORY:
 		return row_peak_mib(&c->row);
 	case RECOMMEND_COST:

@@ -35,39 +35,41 @@ static enum status find_own(struct arena *a, const char **path, struct error *er
 	return library_find(a, "../browsers/chromium-webnn", "chromium", path, err);
 }
 
-static size_t find_all(struct arena *a, struct browser **out, const char *barred[BROWSER_KINDS])
+// *own: why the one that tools/deps unpacked is not among them.
+static size_t find_all(struct arena *a, struct browser **out, const char *barred[BROWSER_KINDS], struct error *own)
 {
 	const char *more[] = { NULL, NULL };
-	struct error ignored;
 
-	find_own(a, &more[0], &ignored);
+	*own = (struct error){ 0 };
+	find_own(a, &more[0], own);
 	return browser_find(a, more, out, barred);
 }
 
 size_t browser_installed(struct arena *a, struct browser **out)
 {
 	const char *barred[BROWSER_KINDS];
+	struct error own;
 
-	return find_all(a, out, barred);
+	return find_all(a, out, barred, &own);
 }
 
 // Words of why there is none, or no `such` one, after those of the browsers that were found: one may lie in a folder that cannot
 // be read, or be one that cannot be started (cause.c knows both). `kind`: that was asked for; BROWSER_KINDS: any.
 static void add_not_found(struct text *reasons, struct arena *a, enum browser_kind kind, const char *such)
 {
-	const char *own, *barred[BROWSER_KINDS], *one = NULL;
+	const char *barred[BROWSER_KINDS], *one = NULL;
 	struct browser *all;
-	struct error why;
+	struct error own;
 
-	find_all(a, &all, barred);
+	find_all(a, &all, barred, &own);
 	for (int i = 0; i < BROWSER_KINDS; i++)
 		one = one == NULL && (kind == BROWSER_KINDS || kind == (enum browser_kind)i) ? barred[i] : one;
 	if (browser_unwanted())
 		text_add(reasons, reasons->length ? "" : unwanted);
 	else if (one)
 		text_addf(reasons, "%s%s", reasons->length ? "; " : "", one);
-	else if (find_own(a, &own, &why) == STATUS_NOT_ASKED)
-		text_addf(reasons, "%s%s", reasons->length ? "; " : "", why.text);
+	else if (own.status == STATUS_NOT_ASKED)
+		text_addf(reasons, "%s%s", reasons->length ? "; " : "", own.text);
 	else if (!reasons->length)
 		text_addf(reasons,
 			"no %sbrowser was found in PATH, in ASSAY_BROWSER_PATH or beside the engines; `assay setup web` brings "

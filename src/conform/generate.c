@@ -15,8 +15,6 @@
 // A case is a stranger's file, and what is computed of it grows with these. Those that there are have 2 runs of 2 rows, 90 tokens
 // of a prompt and 20 new ones.
 enum { RUNS_MOST = 16, ROWS_MOST = 64, TOKENS_MOST = 4096, NEW_MOST = 256 };
-// Before it is known what a list is of.
-enum { ROWS_LISTED_MOST = 1024, COLUMNS_LISTED_MOST = 1 << 16 };
 
 static enum status integers(
 	int64_t **out, int64_t *rows, int64_t *columns, const json_t *list, const char *what, struct arena *a, struct error *err)
@@ -25,9 +23,9 @@ static enum status integers(
 	*columns = (int64_t)json_array_size(json_array_get(list, 0));
 	if (!*rows || !*columns)
 		return error_set(err, STATUS_BAD_INPUT, "gen.json: %s should be rows of integers", what);
-	if (*rows > ROWS_LISTED_MOST || *columns > COLUMNS_LISTED_MOST)
-		return error_set(err, STATUS_BAD_INPUT, "gen.json: %s has %lld rows of %lld; at most %d of %d are read", what,
-			(long long)*rows, (long long)*columns, ROWS_LISTED_MOST, COLUMNS_LISTED_MOST);
+	if (*rows > ROWS_MOST || *columns > TOKENS_MOST)
+		return error_set(err, STATUS_BAD_INPUT, "gen.json: %s of %lld by %lld tokens; at most %d by %d", what,
+			(long long)*rows, (long long)*columns, ROWS_MOST, TOKENS_MOST);
 	*out = ARENA_ARRAY(a, (size_t)(*rows * *columns), int64_t);
 	for (int64_t i = 0; i < *rows; i++) {
 		const json_t *row = json_array_get(list, (size_t)i);
@@ -82,9 +80,6 @@ static enum status read_prompt(struct prompt *p, const json_t *run, const char *
 	if (st || (st = integers(&data, &p->batch, &p->length, ids, "the prompt", a, err)))
 		return st;
 	p->ids = data;
-	if (p->batch > ROWS_MOST || p->length > TOKENS_MOST)
-		return error_set(err, STATUS_BAD_INPUT, "gen.json: a prompt of %lld by %lld tokens; at most %d by %d",
-			(long long)p->batch, (long long)p->length, ROWS_MOST, TOKENS_MOST);
 	if (!decoder && json_object_get(run, "attention_mask")) {
 		if ((st = integers(&data, &rows, &columns, json_object_get(run, "attention_mask"), "attention_mask", a, err)))
 			return st;

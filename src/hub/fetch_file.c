@@ -77,6 +77,12 @@ static bool is_others(const char *path)
 	return !lstat(path, &st) && st.st_uid != geteuid();
 }
 
+// This user's part of a blob where another user's has the Hub's own name for it.
+static const char *own_partial(const struct fetch *f, const char *etag)
+{
+	return blob_path(f, etag, arena_printf(f->inside->arena, ".%lu.incomplete", (unsigned long)geteuid()));
+}
+
 // Where a blob is written: what an earlier try left is gone on with, and not what another user put there, who could change it or
 // go on with it.
 static const char *partial_path(const struct fetch *f, const char *etag)
@@ -86,17 +92,16 @@ static const char *partial_path(const struct fetch *f, const char *etag)
 
 	if (!is_others(path))
 		return path;
-	own = arena_printf(a, "%s.%lu.incomplete", blob_path(f, etag, ""), (unsigned long)geteuid());
-	return !is_others(own)
-		? own
-		: arena_printf(a, "%s.%016llx.incomplete", blob_path(f, etag, ""), (unsigned long long)process_nonce());
+	own = own_partial(f, etag);
+	return !is_others(own) ? own
+			       : blob_path(f, etag, arena_printf(a, ".%016llx.incomplete", (unsigned long long)process_nonce()));
 }
 
-// Of a blob that is whole nobody goes on with a part, whoever left it; under its lock, so that nobody is at it.
+// Nobody resumes a part of a blob that is complete, of whichever user it is. Under its lock, so that none is written now.
 static void drop_partials(const struct fetch *f, const char *etag)
 {
 	unlink(blob_path(f, etag, ".incomplete"));
-	unlink(arena_printf(f->inside->arena, "%s.%lu.incomplete", blob_path(f, etag, ""), (unsigned long)geteuid()));
+	unlink(own_partial(f, etag));
 }
 
 void fetch_file_look(const struct fetch *f, struct fetch_file *file)

@@ -109,11 +109,6 @@ static const struct report_column throughput_columns[] = {
 	{ "interval", "how sure", false },
 };
 
-static double per_s_of(const struct report_cell *c)
-{
-	return row_median_per_s(&c->row) / report_slower(c);
-}
-
 // Whatever batch, threads and precision give the most: of right answers only.
 static void best_throughput(struct summary *out, struct arena *a)
 {
@@ -127,21 +122,21 @@ static void best_throughput(struct summary *out, struct arena *a)
 	for (size_t i = 0; i < out->cell_count; i++) {
 		const struct report_cell *first = &out->cells[i], *best = NULL, *cpu = NULL;
 		bool seen = false;
-		if (!report_is_ranked(first) || isnan(per_s_of(first)))
+		if (!report_is_ranked(first) || isnan(report_per_s(first)))
 			continue;
 		for (size_t k = 0; k < out->cell_count; k++) {
 			const struct report_cell *c = &out->cells[k];
-			if (!report_is_ranked(c) || isnan(per_s_of(c)) || !report_alike(first, c, but))
+			if (!report_is_ranked(c) || isnan(report_per_s(c)) || !report_alike(first, c, but))
 				continue;
 			seen = seen || k < i;
-			best = best == NULL || per_s_of(c) > per_s_of(best) ? c : best;
-			if (report_is_cpu(c) && (cpu == NULL || per_s_of(c) > per_s_of(cpu)))
+			best = best == NULL || report_per_s(c) > report_per_s(best) ? c : best;
+			if (report_is_cpu(c) && (cpu == NULL || report_per_s(c) > report_per_s(cpu)))
 				cpu = c;
 		}
 		if (seen || best == NULL)
 			continue;
 		struct report_value *v = section_row(s);
-		double per_s = per_s_of(best), cpu_per_s = cpu != NULL ? per_s_of(cpu) : (double)NAN;
+		double per_s = report_per_s(best), cpu_per_s = cpu != NULL ? report_per_s(cpu) : (double)NAN;
 		model_words(v, &out->lines[best->line]);
 		v[2] = value_text(report_qualified(a, best->platform, best->own_qualifiers));
 		v[3] = timed_by(best, value_per_s(a, per_s), NULL, a);

@@ -117,6 +117,7 @@ const char *report_rank_words(const struct report_cell *c);
 const char *report_speed_words(struct arena *a, const struct report_speed *s);
 // The time of a run by all of its processes over that of the newest row; 1: there is one.
 double report_slower(const struct report_cell *c);
+double report_per_s(const struct report_cell *c);                                // row_median_per_s by all of its processes
 const char *report_typical_spread(struct arena *a, const struct report_cell *c); // of one process report_spread
 const char *report_of_processes(struct arena *a, const struct report_cell *c);   // the same of several; NULL: of one
 const char *report_line_words(struct arena *a, const struct report_line *l);     // variant and warning

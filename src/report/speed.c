@@ -51,6 +51,11 @@ double report_slower(const struct report_cell *c)
 	return c->typical.processes > 1 ? c->typical.ms / c->row.latency_ms : 1;
 }
 
+double report_per_s(const struct report_cell *c)
+{
+	return row_median_per_s(&c->row) / report_slower(c);
+}
+
 const char *report_of_processes(struct arena *a, const struct report_cell *c)
 {
 	const struct report_typical *t = &c->typical;

@@ -95,7 +95,7 @@ static void sweep(struct summary *out, const struct axis *axis, const struct rep
 
 	for (size_t p = 0; p < n; p++) {
 		const struct report_cell *c = points[p];
-		double per_s = row_median_per_s(&c->row) / report_slower(c), gain = per_s / before - 1;
+		double per_s = report_per_s(c), gain = per_s / before - 1;
 		struct report_value *v = section_row(s);
 		v[0] = value_text(axis->word);
 		v[1] = value_noted(value_text(report_model_name(c->row.model)), report_line_words(a, &out->lines[c->line]));
@@ -117,7 +117,7 @@ static struct crossover_side side_of(struct arena *a, const struct report_cell *
 
 	for (size_t i = 0; i < n; i++) {
 		const struct row *r = &points[i]->row;
-		out[i] = (struct crossover_point){ r->batch, points[i]->typical.ms, r->latency_low_ms, r->latency_high_ms };
+		out[i] = (struct crossover_point){ r->batch, r->latency_ms, r->latency_low_ms, r->latency_high_ms };
 	}
 	return (struct crossover_side){ points[0]->platform, out, n };
 }

@@ -524,8 +524,9 @@ static void throw_once(const struct db_api *api)
 // makes 700 MB.
 static enum status open_held(struct db *d, struct arena *a, const struct db_opening *how, bool *locked, struct error *err)
 {
-	const char *file = how->source != NULL ? how->source : how->path;   // NULL: in memory
-	const bool is_small = file != NULL && log_bytes(a, how->path) == 0; // what a log of changes says is computed
+	const char *file = how->source != NULL ? how->source : how->path; // NULL: in memory
+	const int64_t log = log_bytes(a, how->path);
+	const bool is_small = file != NULL && log == 0; // what a log of changes says is computed
 	struct error own = { 0 };
 
 	throw_once(d->api);
@@ -534,7 +535,7 @@ static enum status open_held(struct db *d, struct arena *a, const struct db_open
 	else
 		db_watch_hold(d->watch);
 	// What this process may write to, it takes a log of any size over for.
-	db_watch_opening(d->watch, file, how->write || how->takes_log ? log_bytes(a, how->path) : 0);
+	db_watch_opening(d->watch, file, how->write || how->takes_log ? log : 0);
 	enum status status = open_checked(d, a, how, locked, &own);
 	db_watch_opening(d->watch, NULL, 0);
 	bool is_held = store_holds_memory();

@@ -19,7 +19,7 @@
 enum { RECORD_NBYTES = 8 };
 
 // Who may read and write the database may hold its locks, and nobody else, whatever the mask: a group's members would take each
-// other's runs for dead, and a stranger could hold up whoever writes to a private one.
+// other's runs for dead, and a stranger could hold up those who write to a private one.
 static void keep_rights(int fd, const struct stat *database, const struct stat *st)
 {
 	const uid_t owner = database->st_uid != st->st_uid && geteuid() == 0 ? database->st_uid : (uid_t)-1;
@@ -28,7 +28,7 @@ static void keep_rights(int fd, const struct stat *database, const struct stat *
 	if (st->st_uid != geteuid())
 		return;
 	if ((database->st_gid != st->st_gid || owner != (uid_t)-1) && fchown(fd, owner, database->st_gid))
-		mode = (mode & ~(mode_t)S_IRWXG) | (mode & S_IRWXO) << 3;
+		mode = file_rights_like(database);
 	if ((st->st_mode & 0777) != (mode | 0600))
 		fchmod(fd, mode | 0600);
 }

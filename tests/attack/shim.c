@@ -110,6 +110,14 @@ static int is_met(const char *variable, const char *path)
 	return 0;
 }
 
+static int is_gone(const char *path)
+{
+	const int is = is_met("SHIM_GONE", path);
+
+	errno = is ? ENOTCONN : errno;
+	return is;
+}
+
 int open(const char *path, int flags, ...)
 {
 	va_list more;
@@ -130,11 +138,7 @@ int open(const char *path, int flags, ...)
 		*(char *)mmap(NULL, 64 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0) = 1;
 	while (is_met("SHIM_HANG", path))
 		pause();
-	if (is_met("SHIM_GONE", path)) {
-		errno = ENOTCONN;
-		return -1;
-	}
-	return REAL(open)(path, flags, mode);
+	return is_gone(path) ? -1 : REAL(open)(path, flags, mode);
 }
 
 ssize_t read(int fd, void *out, size_t n)
@@ -247,11 +251,7 @@ int stat(const char *path, struct stat *out)
 {
 	char folded[PATH_MAX];
 
-	if (is_met("SHIM_GONE", path)) {
-		errno = ENOTCONN;
-		return -1;
-	}
-	return REAL(stat)(fold(path, folded), out);
+	return is_gone(path) ? -1 : REAL(stat)(fold(path, folded), out);
 }
 
 int getaddrinfo(const char *node, const char *service, const struct addrinfo *hints, struct addrinfo **out)

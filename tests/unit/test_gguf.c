@@ -409,6 +409,53 @@ static void tensors(void **state)
 	}
 }
 
+// The header of a small model of `name`, which has `more` pairs besides.
+static void put_small(struct made *m, const char *name, uint64_t more)
+{
+	static const struct {
+		const char *end;
+		uint64_t value;
+	} own[] = { { "embedding_length", 32 }, { "attention.head_count", 2 }, { "block_count", 1 } };
+	char key[128];
+
+	put_head(m, 3, 1, 1 + sizeof own / sizeof *own + more);
+	put_architecture(m, name);
+	for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
+		snprintf(key, sizeof key, "%s.%s", name, own[i].end);
+		put_number(m, key, own[i].value);
+	}
+}
+
+static void put_float(struct made *m, const char *key, float v)
+{
+	uint32_t bits;
+
+	memcpy(&bits, &v, sizeof bits);
+	put_text(m, key);
+	put_bits(m, GGUF_F32, 4);
+	put_bits(m, bits, 4);
+}
+
+// Its one tensor, of 2 rows of 32 zeros.
+static void put_matrix(struct made *m, const char *name)
+{
+	put_tensor(m, name, 2, 32, 0, 0);
+	for (int k = 0; k < 64; k++)
+		put_bits(m, 0, 8);
+}
+
+// The same; then the file is opened.
+static void open_small(struct made *m, struct checkpoint *c)
+{
+	struct error e = { 0 };
+
+	put_matrix(m, "token_embd.weight");
+	assert_int_equal(file_put(path("small.gguf"), text_get(&m->t), m->t.length, NULL), STATUS_OK);
+	text_done(&m->t);
+	if (checkpoint_open(c, path("small.gguf"), &e))
+		fail_msg("%s", e.text);
+}
+
 // A small llama, with something more.
 static void models(void **state)
 {
@@ -440,15 +487,9 @@ static void models(void **state)
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		struct made m = { 0 };
 
-		put_head(&m, 3, 1, 5);
-		put_architecture(&m, rows[i].architecture);
-		put_number(&m, "llama.embedding_length", 32);
-		put_number(&m, "llama.attention.head_count", 2);
-		put_number(&m, "llama.block_count", 1);
+		put_small(&m, rows[i].architecture, 1);
 		put_number(&m, rows[i].key, rows[i].value);
-		put_tensor(&m, rows[i].tensor, 2, 32, 0, 0);
-		for (int k = 0; k < 64; k++)
-			put_bits(&m, 0, 8);
+		put_matrix(&m, rows[i].tensor);
 		check_refused(&m, rows[i].status, rows[i].says);
 	}
 }
@@ -472,15 +513,9 @@ static void texts(void **state)
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		struct made m = { 0 };
 
-		put_head(&m, 3, 1, 5);
-		put_architecture(&m, "llama");
-		put_number(&m, "llama.embedding_length", 32);
-		put_number(&m, "llama.attention.head_count", 2);
-		put_number(&m, "llama.block_count", 1);
+		put_small(&m, "llama", 1);
 		put_pair(&m, rows[i].key, rows[i].text);
-		put_tensor(&m, "token_embd.weight", 2, 32, 0, 0);
-		for (int k = 0; k < 64; k++)
-			put_bits(&m, 0, 8);
+		put_matrix(&m, "token_embd.weight");
 		check_refused(&m, rows[i].status, rows[i].says);
 	}
 }
@@ -531,47 +566,6 @@ static void tokens_outside(void **state)
 	}
 }
 
-// The header of a small model of `name`, which has `more` pairs besides.
-static void put_small(struct made *m, const char *name, uint64_t more)
-{
-	static const struct {
-		const char *end;
-		uint64_t value;
-	} own[] = { { "embedding_length", 32 }, { "attention.head_count", 2 }, { "block_count", 1 } };
-	char key[128];
-
-	put_head(m, 3, 1, 1 + sizeof own / sizeof *own + more);
-	put_architecture(m, name);
-	for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
-		snprintf(key, sizeof key, "%s.%s", name, own[i].end);
-		put_number(m, key, own[i].value);
-	}
-}
-
-static void put_float(struct made *m, const char *key, float v)
-{
-	uint32_t bits;
-
-	memcpy(&bits, &v, sizeof bits);
-	put_text(m, key);
-	put_bits(m, GGUF_F32, 4);
-	put_bits(m, bits, 4);
-}
-
-// Its one tensor; then the file is opened.
-static void open_small(struct made *m, struct checkpoint *c)
-{
-	struct error e = { 0 };
-
-	put_tensor(m, "token_embd.weight", 2, 32, 0, 0);
-	for (int k = 0; k < 64; k++)
-		put_bits(m, 0, 8);
-	assert_int_equal(file_put(path("small.gguf"), text_get(&m->t), m->t.length, NULL), STATUS_OK);
-	text_done(&m->t);
-	if (checkpoint_open(c, path("small.gguf"), &e))
-		fail_msg("%s", e.text);
-}
-
 // Granite's factors where the file leaves them out: llama.cpp has one over the square root of a head's width, the class 1.
 static void multipliers(void **state)
 {
@@ -610,9 +604,7 @@ static void yarn(void **state)
 	put_small(&m, "llama", 2);
 	put_pair(&m, "llama.rope.scaling.type", "longrope");
 	put_float(&m, "llama.rope.scaling.factor", 4);
-	put_tensor(&m, "token_embd.weight", 2, 32, 0, 0);
-	for (int k = 0; k < 64; k++)
-		put_bits(&m, 0, 8);
+	put_matrix(&m, "token_embd.weight");
 	check_refused(&m, STATUS_UNSUPPORTED, "a rope.scaling.factor of longrope is not read yet");
 }
 
