@@ -46,12 +46,12 @@ below()
 	below=("${below[@]:1}")
 }
 
-# a_browser_runs PID: the cell of this run has a browser; its first process is in $browser.
+# a_browser_runs PID: the cell of this run has a browser; its first process is in $browser. Processes that report its crashes are children
+# of the cell, too.
 a_browser_runs()
 {
-	in_cell "$1" || return 1
-	read -r browser _ <<<"${children[$cell]-}"
-	[ -n "$browser" ]
+	in_cell "$1" && a_child "$cell" --headless || return 1
+	browser=$child
 }
 
 # none_of PIDS: every one is gone.

@@ -92,17 +92,29 @@ look()
 	done 2>/dev/null
 }
 
-# in_cell PID: it has a child for a cell, the guard, and that one a child, $cell, that does the work. Its command line says "cell" and nothing
-# behind it; "cell --probe ENGINE", which looks for devices before the first cell is started, is another thing. It leaves the look.
+# a_child PID WORD: $child is that child of it, by the last look, whose command line has the word. Which of several is the first says nothing:
+# a process that has lost its parent comes to the next reaper above it, and by names 10001 is before 9999.
+a_child()
+{
+	local words
+	for child in ${children[$1]-}; do
+		{ mapfile -d '' -t words <"/proc/$child/cmdline"; } 2>/dev/null || continue
+		case " ${words[*]-} " in *" $2"[\ =]*) return 0 ;; esac
+	done
+	return 1
+}
+
+# in_cell PID: it has a child for a cell, the guard, and that one a child, $cell, that does the work. Their command lines say "cell" and
+# nothing behind it; "cell --probe ENGINE", which looks for devices before the first cell is started, is another thing. It leaves the look.
 in_cell()
 {
 	local c words
 	look
 	for c in ${children[$1]-}; do
 		{ mapfile -d '' -t words <"/proc/$c/cmdline"; } 2>/dev/null || continue
-		if [ "${#words[@]}" -eq 2 ] && [ "${words[1]}" = cell ]; then
-			read -r cell _ <<<"${children[$c]-}"
-			[ -z "$cell" ] || return 0
+		if [ "${#words[@]}" -eq 2 ] && [ "${words[1]}" = cell ] && a_child "$c" cell; then
+			cell=$child
+			return 0
 		fi
 	done
 	return 1
