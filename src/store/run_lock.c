@@ -17,6 +17,7 @@
 #include "base/hash.h"
 
 enum { RECORD_NBYTES = 8 };
+static const char MAGIC[] = "assaylck";
 
 // Who may read and write the database may hold its locks, and nobody else, whatever the mask: a group's members would take each
 // other's runs for dead, and a stranger could hold up those who write to a private one.
@@ -33,14 +34,20 @@ static void keep_rights(int fd, const struct stat *database, const struct stat *
 		fchmod(fd, mode | 0600);
 }
 
-// Who may write in the folder can give any file of it this name: nothing is written to one that has several, or has no locks.
-// One of locks has nothing at 0, where a hash never is; one without bytes was left before a lock was had.
-static bool is_locks(int fd, const struct stat *st)
+// Who may write in the folder can give any file of it this name: nothing is written to one that has several, or does not begin as one of
+// locks does. One without bytes is waited for: who makes it writes these next.
+static bool is_locks(int fd, struct stat *st)
 {
-	uint64_t first = 0;
+	enum { PAUSES = 20, PAUSE_US = 5000 };
+	char first[RECORD_NBYTES];
 
-	return S_ISREG(st->st_mode) && st->st_nlink == 1 && st->st_size % RECORD_NBYTES == 0 &&
-		(st->st_size == 0 || (pread(fd, &first, sizeof first, 0) == sizeof first && first == 0));
+	for (int i = 0; i <= PAUSES && !fstat(fd, st); i++) {
+		if (!S_ISREG(st->st_mode) || st->st_nlink != 1 || st->st_size > 0)
+			return S_ISREG(st->st_mode) && st->st_nlink == 1 &&
+				pread(fd, first, sizeof first, 0) == sizeof first && !memcmp(first, MAGIC, sizeof first);
+		usleep(PAUSE_US);
+	}
+	return false;
 }
 
 // -1 also for a number that no run has.
@@ -62,11 +69,14 @@ static int open_locks(const char *database, int64_t run, int flags)
 	const bool is_new = fd >= 0;
 	if (!is_new) // a FIFO there is not waited for, and has no locks
 		fd = open(path, (flags & ~O_CREAT) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-	if (fd >= 0 && (fstat(fd, &st) || !is_locks(fd, &st))) {
+	const bool is_half = is_new && file_write_at(fd, MAGIC, RECORD_NBYTES, 0);
+	if (is_half)
+		unlink(path);
+	if (fd >= 0 && (is_half || !is_locks(fd, &st))) {
 		close(fd);
 		fd = -1;
 	}
-	if (fd >= 0 && is_there && (is_new || ((flags & O_CREAT) && st.st_size > 0)))
+	if (fd >= 0 && is_there && (flags & O_CREAT))
 		keep_rights(fd, &of, &st);
 	return fd;
 }
@@ -100,7 +110,7 @@ static uint64_t record_of(const struct process *p)
 int run_lock_take(const char *database, int64_t run, const struct process *p)
 {
 	const uint64_t record = record_of(p);
-	int fd = open_locks(database, run, O_RDWR | O_CREAT);
+	int fd = run ? open_locks(database, run, O_RDWR | O_CREAT) : -1;
 
 	if (fd >= 0 &&
 		(!set_lock(fd, F_OFD_SETLK, F_WRLCK, run) ||

@@ -20,12 +20,14 @@ for mode in 600 660; do
 	[ "$(stat -c %a rows.duckdb.lock)" = $mode ] || fail "a database of mode $mode, and locks of mode $(stat -c %a rows.duckdb.lock)"
 done
 chmod 644 rows.duckdb
-# A file that has that name, too, was written to and given other rights.
-cp rows.duckdb linked.duckdb && echo "of somebody 16" >somebody && chmod 600 somebody && ln somebody linked.duckdb.lock
-cp rows.duckdb renamed.duckdb && cp -p somebody renamed.duckdb.lock
-for name in linked renamed; do
+# Files that have that name, too, were written to and given other rights: of two names, of text, as disk images begin, and without bytes.
+echo "of somebody 16" >somebody && { head -c 1024 /dev/zero && echo "of somebody"; } >image && : >empty
+chmod 600 somebody image empty
+for name in linked somebody image empty; do
+	cp rows.duckdb $name.duckdb
+	case $name in linked) ln somebody linked.duckdb.lock && other=somebody ;; *) cp -p $name $name.duckdb.lock && other=$name ;; esac
 	"${run[@]}" $name.duckdb >out 2>err
-	[ "$(cat $name.duckdb.lock)" = "of somebody 16" ] && [ "$(stat -c %a $name.duckdb.lock)" = 600 ] || fail "$name: a file of another kind, beside the database, was changed"
+	cmp -s $name.duckdb.lock $other && [ "$(stat -c %a $name.duckdb.lock)" = 600 ] || fail "$name: a file of another kind, beside the database, was changed"
 done
 
 # A FIFO was replaced by a file, as was every device; of a report it was waited for without end.
