@@ -69,16 +69,32 @@ enum status error_prefix(struct error *err, const char *format, ...)
 	return err->status;
 }
 
+bool error_is_of_name(int code)
+{
+	switch (code) {
+	case 0:
+	case ENOENT:
+	case ENOTDIR:
+	case EISDIR:
+	case EEXIST:
+	case ENOTEMPTY:
+	case ELOOP:
+	case ENAMETOOLONG:
+	case EINVAL:
+	case ENOEXEC:
+		return true;
+	default:
+		return false;
+	}
+}
+
 enum status error_errno(struct error *err, const char *format, ...)
 {
 	int code = errno;
-	const bool in_the_way = code == EMFILE || code == ENFILE || code == EROFS || code == EIO || code == ESTALE ||
-		code == ENOTCONN || code == EREMOTEIO || code == EHOSTDOWN || code == ETIMEDOUT || code == EACCES ||
-		code == EPERM;
 	enum status status = code == ENOSPC || code == EDQUOT || code == EFBIG ? STATUS_NO_SPACE
 		: code == ENOMEM                                               ? STATUS_NO_MEMORY
-		: in_the_way                                                   ? STATUS_NOT_ASKED
-									       : STATUS_FAILED;
+		: error_is_of_name(code)                                       ? STATUS_FAILED
+									       : STATUS_NOT_ASKED;
 	if (!err)
 		return status;
 	char text[sizeof err->text], reason[256];

@@ -22,7 +22,7 @@
 // A file that is not there is the asker's mistake, not the machine's.
 static enum status cannot_open(const char *path, struct error *err)
 {
-	if (errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == ENAMETOOLONG)
+	if (error_is_of_name(errno))
 		return error_set(err, STATUS_BAD_INPUT, "%s: %s", path, strerror(errno));
 	return error_errno(err, "%s", path);
 }
@@ -546,9 +546,7 @@ enum status file_reach(const char *path, struct error *err)
 {
 	struct stat st;
 
-	return stat(path, &st) && errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG && errno != ELOOP
-		? error_errno(err, "%s", path)
-		: STATUS_OK;
+	return stat(path, &st) && !error_is_of_name(errno) ? error_errno(err, "%s", path) : STATUS_OK;
 }
 
 bool file_is_same(const char *x, const char *y)

@@ -174,23 +174,26 @@ static bool is_shared(const char *line, bool *is_head)
 // mapping. A list that is kept from us (a process that is not dumpable) may have one.
 static bool maps_shared(int64_t pid)
 {
-	char path[64], line[512];
+	char path[64], *line = NULL; // of any length: a name of newlines, which are escaped, is four times as long
+	size_t room = 0;
 	bool is_head, shared;
 	FILE *f;
 
 	snprintf(path, sizeof path, "/proc/%lld/maps", (long long)pid);
 	f = fopen(path, "re");
 	shared = !f;
-	while (f && !shared && fgets(line, sizeof line, f))
+	while (f && !shared && getline(&line, &room, f) > 0)
 		shared = is_shared(line, &is_head);
 	if (f)
 		fclose(f);
+	free(line);
 	return shared;
 }
 
 int64_t process_shared_kib(int64_t pid)
 {
-	char path[64], line[512];
+	char path[64], *line = NULL;
+	size_t room = 0;
 	bool shared = false;
 	int64_t all = 0, most, thread = process_memory_thread(pid);
 	FILE *f;
@@ -204,7 +207,7 @@ int64_t process_shared_kib(int64_t pid)
 	snprintf(path, sizeof path, "/proc/%lld/smaps", (long long)thread);
 	if (!(f = fopen(path, "re")))
 		return most;
-	while (fgets(line, sizeof line, f)) {
+	while (getline(&line, &room, f) > 0) {
 		bool is_head, is = is_shared(line, &is_head);
 		long long kib;
 
@@ -214,5 +217,6 @@ int64_t process_shared_kib(int64_t pid)
 			all += kib;
 	}
 	fclose(f);
+	free(line);
 	return all < most ? all : most; // a file on a disk may be mapped for writing too
 }

@@ -162,6 +162,7 @@ enum status plan_model_apart(struct plan_model *out, struct arena *a, const char
 	if (!st)
 		st = hub_find(&m.hub, a, model, err);
 	if (!st && bad.status) {
+		plan_say_gone(&bad, m.hub.path);
 		m.refused = bad.status;
 		m.cause = arena_strdup(a, bad.text);
 		m.takes_images = m.takes_tokens = true;
@@ -197,8 +198,9 @@ void plan_memory_apart(struct plan_memory *out, struct arena *a, const struct pl
 	json_object_set_new(request, "device", question_text_put(t->device));
 	json_object_set_new(request, "options", question_text_put(t->options));
 	if (ask(&answer, &passing, "memory", request, q, plan_timeout_s(q), stop, &bad, &err) || bad.status) {
-		const struct error *why = bad.status ? &bad : &err;
+		struct error *why = bad.status ? &bad : &err;
 
+		plan_say_gone(why, m->hub.path);
 		out->refused = arena_strdup(a, why->text);
 		out->refused_as = verdict_of_status(why->status);
 	} else {

@@ -61,10 +61,19 @@ uint64_t plan_cache_limit(void)
 	return (uint64_t)(limit * (double)gib);
 }
 
+void plan_say_gone(struct error *why, const char *path)
+{
+	if (path && why->status != STATUS_INTERRUPTED && !file_exists(path))
+		error_set(why, STATUS_NOT_ASKED, "%s is gone; it was there when this command looked for it", path);
+}
+
 static enum status refuse(struct plan_model *m, struct arena *a, const struct error *why)
 {
-	m->refused = why->status == STATUS_OK ? STATUS_FAILED : why->status;
-	m->cause = arena_strdup(a, why->text);
+	struct error said = *why;
+
+	plan_say_gone(&said, m->hub.path);
+	m->refused = said.status == STATUS_OK ? STATUS_FAILED : said.status;
+	m->cause = arena_strdup(a, said.text);
 	return STATUS_OK;
 }
 

@@ -51,6 +51,9 @@ const char *plan_model_name(struct arena *a, const char *model);
 // unsupported or damaged model is a refusal in *out, not an error. Memory in `a`.
 enum status plan_model(struct plan_model *out, struct arena *a, const char *model, const struct question *q, struct error *err);
 
+// Of a model that was found at `path` and is not there any more: *why becomes NOT_ASKED and says so.
+void plan_say_gone(struct error *why, const char *path);
+
 // What the model is, by the contents of its files: reads those that were not read since they changed; asked again, only what
 // has changed since then. Nothing to do where weights are still to be made: what they are made from says it. A refused model has
 // what the file system says of its files. `progress` and `context` as in struct digest_watch; INTERRUPTED when it stops. On

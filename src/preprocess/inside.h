@@ -154,9 +154,11 @@ enum status shape_symmetric(struct job *j, const struct picture *in, struct grou
 enum status shape_pinpoints(struct job *j, const struct picture *in, struct group *out, struct error *err);
 enum status shape_split(struct job *j, const struct picture *in, struct group *out, struct error *err);
 enum status shape_scan(struct job *j, const struct picture *in, struct group *out, struct error *err);
-// Resized by the settings' filter and the job's library.
+// Resized by the settings' filter and the job's library; picture_crop. In j->work, counted by job_pixels.
 enum status job_resize(
 	struct picture *out, struct job *j, const struct picture *in, int64_t height, int64_t width, struct error *err);
+enum status job_crop(struct picture *out, struct job *j, const struct picture *in, int left, int top, int width, int height,
+	struct error *err);
 
 // pack.c: row.pack
 enum status pack_stack(struct job *j, struct error *err);

@@ -177,7 +177,7 @@ enum status job_tensor(
 
 enum status job_pixels(struct job *j, int64_t height, int64_t width, struct error *err)
 {
-	enum { WORKED_MOST = 1 << 28 }; // 1,024 tiles of 384 x 384 are half of it
+	enum { WORKED_MOST = 1 << 28 }; // 1,024 tiles of 256 x 256, cut out of what was resized and padded, are less
 
 	if (height > 0 && width > 0)
 		j->worked += (uint64_t)height * (uint64_t)width;

@@ -247,31 +247,54 @@ static enum status nearest(struct picture *out, struct arena *a, const struct pi
 	return STATUS_OK;
 }
 
-// Before anything is computed: a setting may ask for what takes minutes and gigabytes.
-static enum status check_made(int64_t width, int64_t height, struct error *err)
+// Before anything is computed: a setting may ask for what takes minutes and gigabytes. Between the passes lies a picture of
+// `between` pixels.
+static enum status check_made(int64_t width, int64_t height, int64_t in, int64_t between, struct error *err)
 {
 	enum status s = picture_check(width, height, err);
 
 	if (s == STATUS_OK && width * height > PICTURE_MADE_MOST)
 		return error_set(err, STATUS_BAD_INPUT, "it would be resized to %lld x %lld: at most %d pixels are made",
 			(long long)width, (long long)height, PICTURE_MADE_MOST);
+	if (s == STATUS_OK && between > PICTURE_MADE_MOST && between > in)
+		return error_set(err, STATUS_BAD_INPUT,
+			"it would be resized to %lld x %lld, with %lld pixels on the way: at most %d are made", (long long)width,
+			(long long)height, (long long)between, PICTURE_MADE_MOST);
 	return s;
+}
+
+static bool goes_down_first(const struct picture *in, int64_t height, int64_t width, enum library library)
+{
+	return library == LIBRARY_PILLOW && height < in->height && in->height - height > 2 * (in->width - width);
+}
+
+int64_t picture_resize_between(const struct picture *in, int64_t height, int64_t width, enum filter filter, enum library library)
+{
+	if (filter == FILTER_NEAREST || height == in->height || width == in->width)
+		return 0;
+	return goes_down_first(in, height, width, library) ? height * in->width : in->height * width;
 }
 
 enum status picture_resize(struct picture *out, struct arena *a, const struct picture *in, int height, int width,
 	enum filter filter, enum library library, struct error *err)
 {
-	bool vertical_first = library == LIBRARY_PILLOW && height < in->height && in->height - height > 2 * (in->width - width);
+	const bool down_first = goes_down_first(in, height, width, library);
+	const bool both = height != in->height && width != in->width;
+	struct arena own = { 0 };
 	struct picture between;
-	enum status s = check_made(width, height, err);
+	enum status s = check_made(width, height, (int64_t)in->height * in->width,
+		picture_resize_between(in, height, width, filter, library), err);
 
 	if (s)
 		return s;
 	if (filter == FILTER_NEAREST && (height != in->height || width != in->width))
 		return nearest(out, a, in, height, width, library, err);
-	if ((s = pass(&between, a, in, vertical_first, vertical_first ? height : width, filter, library, err)))
-		return s;
-	return pass(out, a, &between, !vertical_first, vertical_first ? width : height, filter, library, err);
+	if (!both)
+		return pass(out, a, in, height != in->height, height != in->height ? height : width, filter, library, err);
+	if (!(s = pass(&between, &own, in, down_first, down_first ? height : width, filter, library, err)))
+		s = pass(out, a, &between, !down_first, down_first ? width : height, filter, library, err);
+	arena_done(&own);
+	return s;
 }
 
 // ---- planes of float32 ----------------------------------------------------------------------------------------------------
@@ -306,22 +329,29 @@ static enum status apply(struct planes *out, struct arena *a, const struct plane
 	const struct taps *down, struct error *err)
 {
 	size_t c = (size_t)in->channels, h = (size_t)in->height, w = (size_t)in->width;
+	struct arena own = { 0 };
 	struct planes between;
 	enum status s;
 
-	if ((s = planes_new(&between, a, in->channels, in->height, across->out, err)) ||
-		(s = planes_new(out, a, in->channels, down->out, across->out, err)))
-		return s;
-	weigh(between.data, in->data, across, c * h, w, 1);
-	weigh(out->data, between.data, down, c, h, (size_t)across->out);
-	return STATUS_OK;
+	if (!(s = planes_new(&between, &own, in->channels, in->height, across->out, err)) &&
+		!(s = planes_new(out, a, in->channels, down->out, across->out, err))) {
+		weigh(between.data, in->data, across, c * h, w, 1);
+		weigh(out->data, between.data, down, c, h, (size_t)across->out);
+	}
+	arena_done(&own);
+	return s;
+}
+
+static enum status check_planes(const struct planes *in, int64_t height, int64_t width, struct error *err)
+{
+	return check_made(width, height, (int64_t)in->height * in->width, in->height * width, err);
 }
 
 enum status planes_resize(struct planes *out, struct arena *a, const struct planes *in, int height, int width, enum filter filter,
 	struct error *err)
 {
 	struct arena own = { 0 };
-	enum status s = check_made(width, height, err);
+	enum status s = check_planes(in, height, width, err);
 
 	if (s)
 		return s;
@@ -370,7 +400,7 @@ enum status planes_between(
 	struct planes *out, struct arena *a, const struct planes *in, int height, int width, bool mirrored, struct error *err)
 {
 	struct arena own = { 0 };
-	enum status s = check_made(width, height, err);
+	enum status s = check_planes(in, height, width, err);
 
 	if (s)
 		return s;

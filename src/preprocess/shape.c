@@ -7,9 +7,22 @@
 enum status job_resize(
 	struct picture *out, struct job *j, const struct picture *in, int64_t height, int64_t width, struct error *err)
 {
-	enum status s = picture_resize(out, j->work, in, (int)height, (int)width, j->s->resample, j->library, err);
+	enum status s = STATUS_OK;
 
-	return s ? s : job_pixels(j, height, width, err);
+	if ((height != in->height || width != in->width) && !(s = picture_check(width, height, err)) &&
+		!(s = job_pixels(j, height, width, err)))
+		s = job_pixels(j, 1, picture_resize_between(in, height, width, j->s->resample, j->library), err);
+	return s ? s : picture_resize(out, j->work, in, (int)height, (int)width, j->s->resample, j->library, err);
+}
+
+enum status job_crop(struct picture *out, struct job *j, const struct picture *in, int left, int top, int width, int height,
+	struct error *err)
+{
+	enum status s = picture_check(width, height, err);
+
+	if (s || (s = job_pixels(j, height, width, err)))
+		return s;
+	return picture_crop(out, j->work, in, left, top, width, height, err);
 }
 
 // Where a middle of `wanted` begins in `size`; negative: so much padding is in front. Where padding is odd, torchvision puts the
@@ -23,10 +36,7 @@ static int middle(const struct job *j, int size, int wanted)
 
 static enum status crop(struct picture *out, struct job *j, const struct picture *in, int height, int width, struct error *err)
 {
-	enum status s =
-		picture_crop(out, j->work, in, middle(j, in->width, width), middle(j, in->height, height), width, height, err);
-
-	return s ? s : job_pixels(j, height, width, err);
+	return job_crop(out, j, in, middle(j, in->width, width), middle(j, in->height, height), width, height, err);
 }
 
 enum status shape_plain(struct job *j, const struct picture *in, struct group *out, struct error *err)
@@ -112,7 +122,7 @@ enum status shape_donut(struct job *j, const struct picture *in, struct group *o
 		if (j->library == LIBRARY_PILLOW && (left < 0 || above < 0))
 			return error_set(
 				err, STATUS_BAD_INPUT, "a picture of %d x %d is larger than its page", next.width, next.height);
-		if ((s = picture_crop(&p, j->work, &next, -(int)left, -(int)above, wide, high, err)))
+		if ((s = job_crop(&p, j, &next, -(int)left, -(int)above, wide, high, err)))
 			return s;
 	}
 	return group_add(out, j, &p, err);

@@ -54,13 +54,13 @@ enum status shape_pinpoints(struct job *j, const struct picture *in, struct grou
 	if ((status = job_resize(
 		     &p, j, in, square ? s->size.height : s->size.shortest, square ? s->size.width : s->size.shortest, err)) ||
 		(status = shape_plain(j, &p, out, err)) || (status = job_resize(&p, j, in, height, width, err)) ||
-		(status = picture_crop(&padded, j->work, &p, -((to[1] - width) / 2), -((to[0] - height) / 2), to[1], to[0], err)))
+		(status = job_crop(&padded, j, &p, -((to[1] - width) / 2), -((to[0] - height) / 2), to[1], to[0], err)))
 		return status;
 	for (int y = 0; y < padded.height; y += side)
 		for (int x = 0; x < padded.width; x += side) {
 			int right = padded.width - x < side ? padded.width - x : side,
 			    below = padded.height - y < side ? padded.height - y : side;
-			if ((status = picture_crop(&p, j->work, &padded, x, y, right, below, err)) ||
+			if ((status = job_crop(&p, j, &padded, x, y, right, below, err)) ||
 				(status = shape_plain(j, &p, out, err)))
 				return status;
 		}
@@ -104,7 +104,7 @@ enum status shape_split(struct job *j, const struct picture *in, struct group *o
 		out->tiles = (struct picture_tiles){ whole.height / tile, whole.width / tile };
 	for (int y = 0; (whole.height > tile || whole.width > tile) && y < whole.height; y += tile)
 		for (int x = 0; x < whole.width; x += tile)
-			if ((s = picture_crop(&p, j->work, &whole, x, y, tile, tile, err)) || (s = group_add(out, j, &p, err)))
+			if ((s = job_crop(&p, j, &whole, x, y, tile, tile, err)) || (s = group_add(out, j, &p, err)))
 				return s;
 	return (s = job_resize(&p, j, &whole, tile, tile, err)) ? s : group_add(out, j, &p, err);
 }
@@ -124,28 +124,30 @@ enum status shape_scan(struct job *j, const struct picture *in, struct group *ou
 {
 	bool wide = in->width >= in->height;
 	int longer = wide ? in->width : in->height, crops = 0;
-	struct settings resizing = *j->s;
-	struct job each = *j;
+	const struct settings *asked = j->s;
+	struct settings resizing = *asked;
 	struct picture p;
 
 	// With torchvision the switch for it is not looked at here.
 	if ((j->s->on & DO_SCAN) && j->library == LIBRARY_TORCHVISION)
 		resizing.on |= DO_RESIZE;
-	each.s = &resizing;
-	enum status s = shape_plain(&each, in, out, err);
+	j->s = &resizing;
+	enum status s = shape_plain(j, in, out, err);
 
-	if (j->s->on & DO_SCAN) {
-		if (j->s->scan_side_least <= 0 || j->s->scan_crops_most <= 0)
-			return error_set(
+	if (s == STATUS_OK && (asked->on & DO_SCAN)) {
+		if (asked->scan_side_least <= 0 || asked->scan_crops_most <= 0)
+			s = error_set(
 				err, STATUS_BAD_INPUT, "do_pan_and_scan without pan_and_scan_min_crop_size and _max_num_crops");
-		crops = scan_crops(j->s, longer, wide ? in->height : in->width);
+		else
+			crops = scan_crops(asked, longer, wide ? in->height : in->width);
 	}
 	for (int i = 0; s == STATUS_OK && i < crops; i++) {
 		int side = (longer + crops - 1) / crops, at = side * i, length = longer - at < side ? longer - at : side;
-		s = picture_crop(&p, j->work, in, wide ? at : 0, wide ? 0 : at, wide ? length : in->width,
+		s = job_crop(&p, j, in, wide ? at : 0, wide ? 0 : at, wide ? length : in->width,
 			wide ? in->height : length, err);
 		if (s == STATUS_OK)
-			s = shape_plain(&each, &p, out, err);
+			s = shape_plain(j, &p, out, err);
 	}
+	j->s = asked;
 	return s;
 }

@@ -439,7 +439,9 @@ static void check_files(const struct running *r, struct cell_result *out)
 	const struct cell *c = r->cell;
 	char now[65];
 
-	if (!verdict_ran(out->verdict))
+	// What was taken away or exchanged may be why it failed, too.
+	if (!verdict_ran(out->verdict) && out->verdict != VERDICT_FAILED && out->verdict != VERDICT_CRASHED &&
+		out->verdict != VERDICT_UNSUPPORTED)
 		return;
 	model_fingerprint(now, c->path);
 	bool same = text_is(now, r->fingerprint) || (!model_identity(now, c->path, NULL, NULL) && text_is(now, r->identity));

@@ -14,7 +14,7 @@
 //   SHIM_GROW=A:WORD     ... takes memory without end
 //   SHIM_FORK=A:WORD     ... starts a process that does, and goes on when that has ended
 //   SHIM_HANG=A:WORD     ... never goes on
-//   SHIM_GONE=A:WORD     ... and one that looks what lies there, is told that its file system is gone: ENOTCONN
+//   SHIM_GONE=A:WORD     ... and one that looks what lies there, is told that its file system is gone: ENOTCONN, or SHIM_ERROR=NUMBER
 //   SHIM_WAITS=1         it waits while it is loaded, preloaded or in the place of an engine's library
 //   SHIM_FAULTS=1        ... writes to address 0 while it is loaded
 //   SHIM_FLOODS=1        ... writes to descriptor 3 without an end while it is loaded, a line that never ends
@@ -113,8 +113,9 @@ static int is_met(const char *variable, const char *path)
 static int is_gone(const char *path)
 {
 	const int is = is_met("SHIM_GONE", path);
+	const char *number = getenv("SHIM_ERROR");
 
-	errno = is ? ENOTCONN : errno;
+	errno = !is ? errno : number ? atoi(number) : ENOTCONN;
 	return is;
 }
 

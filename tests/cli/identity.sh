@@ -86,8 +86,8 @@ measured "$work/built/model.onnx"
 # That they are so again at its end, times too, does not tell.
 cp -r "$work/bert" "$work/written"
 cp -p "$work/written/model.safetensors" "$work/kept"
-for how in written moved; do
-	"$ASSAY" matrix --models "$work/written" --on null:sleep_ms=20 --runs 50 --no-conform --output-dir "$work/$how-dir" >"$work/out" 2>"$work/err" </dev/null &
+for how in written moved gone; do
+	"$ASSAY" matrix --models "$work/written" --on null:sleep_ms=20 --seq 8,16 --runs 50 --no-conform --output-dir "$work/$how-dir" >"$work/out" 2>"$work/err" </dev/null &
 	running=$!
 	for _ in $(seq 600); do
 		for cell in /proc/[0-9]*/status; do
@@ -99,13 +99,16 @@ for how in written moved; do
 		scale "$work/written/model.safetensors" 1.7
 		cat "$work/kept" >"$work/written/model.safetensors" && touch -r "$work/kept" "$work/written/model.safetensors"
 	else
-		mv "$work/written" "$work/away" && mv "$work/away" "$work/written"
+		mv "$work/written" "$work/away" && { [ $how = gone ] || mv "$work/away" "$work/written"; }
 	fi
 	wait "$running"
 	has err 'not.asked'
-	code 0 "$ASSAY" query --db "$work/$how-dir/assay.duckdb" --format csv "SELECT verdict, cause LIKE '%changed while%' AS why FROM result ORDER BY id DESC LIMIT 1"
-	has out '^not_asked,true$'
+	code 0 "$ASSAY" query --db "$work/$how-dir/assay.duckdb" --format csv "SELECT verdict, regexp_extract(cause, 'changed while|is gone') FROM result ORDER BY id"
+	[ $how = gone ] && second='not_asked,is gone' || second='right,'
+	[ "$(sed 1d "$work/out")" = "not_asked,changed while
+$second" ] || fail "$how"
 done
+mv "$work/away" "$work/written"
 "$ASSAY" matrix --models "$work/written" --on null:sleep_ms=20 --runs 2 --no-conform --output-dir "$work/moved-dir" --resume >"$work/out" 2>"$work/err"
 lacks err 'finished before'
 

@@ -259,6 +259,10 @@ static void test_resize(void **state)
 	struct error err = { 0 };
 	assert_int_equal(picture_resize(&out, &a, &in, 8000, 8000, FILTER_BICUBIC, LIBRARY_TORCHVISION, &err), STATUS_BAD_INPUT);
 	assert_string_equal(err.text, "it would be resized to 8000 x 8000: at most 33554432 pixels are made");
+	// Nor what lies between the passes: of pixels one above the other and a side of 65535 it was 178 million.
+	in = noise(&a, 1, 2730);
+	assert_int_equal(picture_resize(&out, &a, &in, 1, 65535, FILTER_BICUBIC, LIBRARY_TORCHVISION, &err), STATUS_BAD_INPUT);
+	assert_string_equal(err.text, "it would be resized to 65535 x 1, with 178910550 pixels on the way: at most 33554432 are made");
 	arena_done(&a);
 }
 
