@@ -108,7 +108,7 @@ static enum status check_converted(struct computing *k, const struct weight *w, 
 		{
 			const char *word = json_string_value(item);
 
-			named = named || (word && text_ends(stem, word));
+			named = named || (word && json_string_length(item) <= strlen(stem) && text_ends(stem, word));
 		}
 	}
 	return named ? computing_check_converted(k, w, stem, err)

@@ -74,7 +74,10 @@ static bool hide_memory(const char *way)
 	pthread_t thread;
 
 	if (!strcmp(way, "hidden-private-memfd")) {
-		int fd = memfd_create("m", MFD_CLOEXEC);
+		char name[250] = { 0 }; // the longest, of which each letter is written as four
+
+		memset(name, '\n', sizeof name - 1);
+		int fd = memfd_create(name, MFD_CLOEXEC);
 
 		for (int i = 0; i < 64 << 8; i++)
 			if (write(fd, byte, sizeof byte) < 0)
