@@ -51,10 +51,11 @@ static const struct signature table[] = {
 		"Input/output error|Stale file handle|Transport endpoint is not connected|Structure needs cleaning|Bad message|"
 		"Remote I/O error|Cannot send after transport endpoint shutdown|No such device|Required key not available|"
 		"Key has (expired|been revoked)|Host is down|No route to host|Network is (down|unreachable)|Connection timed out",
-		STATUS_NOT_ASKED, 0, NULL,
-		"does a disk fail, or has the server of a file system gone?" },
+		STATUS_NOT_ASKED, 0, NULL, "does a disk fail, or has the server of a file system gone?" },
 	{ NULL, NULL, "is there, and cannot be started: ", STATUS_NOT_ASKED, 0, NULL,
 		"let this user execute it, or take it out of PATH" },
+	{ NULL, NULL, "in which a browser may be, cannot be looked into: ", STATUS_NOT_ASKED, 0, NULL,
+		"let this user into that folder, or take it out of PATH" },
 	{ NULL, NULL, "in which .* may be, cannot be read: ", STATUS_NOT_ASKED, 0, NULL,
 		"give this user the right to read that folder, or name another one: ASSAY_ENGINE_PATH" },
 	{ NULL, NULL, "; somebody, or the kernel for want of memory, ended it", STATUS_NOT_ASKED, 0, NULL,

@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <glob.h>
 #include <limits.h>
 #include <stdio.h>
@@ -328,17 +329,33 @@ void *library_load(struct arena *a, const char *file, int binding, const char **
 	return handle;
 }
 
-// The loader says of a library that it may not read what it says of one that is nowhere. `why`: "libtbb.so.12: cannot open ...".
-// The path of such a one beside `file`; NULL: there is none.
-static const char *unread_beside(struct arena *a, const char *file, const char *why)
+// Why a library that is there cannot be opened or read; 0: it can, or it is not there.
+static int failure_of(const char *path)
+{
+	char byte;
+	int code = 0, fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+	if (fd < 0)
+		return error_is_of_name(errno) ? 0 : errno;
+	if (read(fd, &byte, 1) < 0 && !error_is_of_name(errno))
+		code = errno;
+	close(fd);
+	return code;
+}
+
+// The loader says of a library that it cannot read what it says of one that is nowhere. `why`: "libtbb.so.12: cannot open ...".
+// Such a one: `file`, or what is named and lies beside it, with *code; NULL: there is none.
+static const char *find_unread(struct arena *a, const char *file, const char *why, int *code)
 {
 	const char *slash = strrchr(file, '/');
-	size_t n = strcspn(why, ":/");
+	const size_t n = strcspn(why, ":/");
 
+	if ((*code = failure_of(file)))
+		return file;
 	if (!slash || why[n] != ':')
 		return NULL;
 	const char *path = arena_printf(a, "%.*s/%.*s", (int)(slash - file), file, (int)n, why);
-	return access(path, F_OK) == 0 && access(path, R_OK) != 0 ? path : NULL;
+	return (*code = failure_of(path)) ? path : NULL;
 }
 
 static enum status open_found(
@@ -351,11 +368,15 @@ static enum status open_found(
 		return st;
 	// Its words name the missing soname. The next folder is not tried: another version would answer for this one.
 	if (!(*handle = library_load(a, file, binding, &why))) {
-		const char *closed = unread_beside(a, file, why);
+		int code;
+		const char *bad = find_unread(a, file, why, &code);
 
-		return closed
-			? error_set(err, STATUS_NOT_ASKED, "%s cannot be opened, for this user may not read %s", file, closed)
-			: error_set(err, STATUS_UNAVAILABLE, "%s cannot be opened: %s", file, why);
+		if (!bad)
+			return error_set(err, STATUS_UNAVAILABLE, "%s cannot be opened: %s", file, why);
+		return code == EACCES
+			? error_set(err, STATUS_NOT_ASKED, "%s cannot be opened, for this user may not read %s", file, bad)
+			: error_set(
+				  err, STATUS_NOT_ASKED, "%s cannot be opened: %s cannot be read: %s", file, bad, strerror(code));
 	}
 	*path = file;
 	return STATUS_OK;

@@ -13,7 +13,7 @@ void csv_add_safe(struct text *out, const char *text);
 
 #define CSV_WIDE "＝＋－＠" // the full-width forms, which spreadsheets of East Asia take for these
 // Quotes, and blanks that a program may take away before it looks at a cell; a class of DuckDB's expressions.
-#define CSV_PASSED "['' \\v\\f\\x{a0}\\x{200b}\\x{feff}\\x{3000}]"
+#define CSV_PASSED "['' \\x22\\v\\f\\x{a0}\\x{200b}\\x{feff}\\x{3000}]"
 // The same as an expression of DuckDB over a text, and the way back.
 #define CSV_SAFE_SQL(text) \
 	"regexp_replace(regexp_replace(" text ", '([;\\t\\r\\n])(" CSV_PASSED "*[=+@" CSV_WIDE \

@@ -16,8 +16,8 @@ struct error {
 enum status error_set(struct error *err, enum status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 // Puts "PREFIX: " before the text of a filled error and returns its status.
 enum status error_prefix(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
-// Does this number of errno say something of what was named (it is not there, is of another kind, is no name)? All others say it of
-// this machine: of its disks, rights, limits or network.
+// Does this number of errno say something of what was named (it is not there, is of another kind, is no name)? All others say it
+// of this machine: of its disks, rights, limits or network.
 bool error_is_of_name(int code);
 // error_set with ": " and strerror(errno) after the text; ENOSPC, EDQUOT and EFBIG give NO_SPACE, ENOMEM NO_MEMORY, what is of a
 // name FAILED, all else NOT_ASKED.

@@ -161,6 +161,19 @@ static bool is_known(const char *key)
 	return false;
 }
 
+// How much a list of names, or the keys of a pattern, take to be held against one module.
+static size_t looks_of(const json_t *list)
+{
+	enum { BYTES_A_LOOK = 64 };
+	const char *key;
+	json_t *v;
+	size_t i, looks = 0;
+
+	json_array_foreach((json_t *)(uintptr_t)list, i, v) looks += 1 + json_string_length(v) / BYTES_A_LOOK;
+	json_object_foreach((json_t *)(uintptr_t)list, key, v) looks += 1 + strlen(key) / BYTES_A_LOOK;
+	return looks;
+}
+
 // Keys that change what the tensors mean, or what is computed beside them; what they hold where they do nothing.
 static enum status check_config(const struct adapter *d, struct error *err)
 {
@@ -179,12 +192,12 @@ static enum status check_config(const struct adapter *d, struct error *err)
 			d->k.file, type ? type : "(none)");
 	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
 		const json_t *v = json_object_get(d->config, lists[i]);
-		size_t n = json_array_size(v) + json_object_size(v);
+		const size_t n = json_array_size(v) + json_object_size(v);
 
-		if (n > LOOKS_MOST / (d->count + 1))
+		if (looks_of(v) > LOOKS_MOST / (d->count + 1))
 			return error_set(err, STATUS_BAD_INPUT,
-				"%s: \"%s\" has %zu entries for %zu tensors: no adapter has as many", d->k.file, lists[i], n,
-				d->count);
+				"%s: \"%s\" has %zu entries for %zu tensors: no adapter has as many, or as long ones", d->k.file,
+				lists[i], n, d->count);
 	}
 	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
 		if (!is_idle(json_object_get(d->config, keys[i])))

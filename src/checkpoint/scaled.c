@@ -278,13 +278,15 @@ static enum status packed_shape(const struct weight *w, const struct weight *sha
 
 // Does a list of modules name the one whose weight `stem` is: "Linear", the class of all that is quantised, the module itself, or
 // (by_expression) "re:" and an expression, which is not looked at?
-static bool names_module(const json_t *list, const char *stem, bool by_expression)
+static bool names_module(const json_t *list, const char *stem, bool by_expression, int64_t *steps)
 {
+	enum { STEPS_A_WORD = 8, BYTES_A_STEP = 16 };
 	const char *dot = strrchr(stem, '.');
 	const size_t length = dot ? (size_t)(dot - stem) : strlen(stem);
 	const json_t *item;
 	size_t i;
 
+	*steps += (int64_t)json_array_size(list) * (STEPS_A_WORD + (int64_t)length / BYTES_A_STEP);
 	json_array_foreach((json_t *)(uintptr_t)list, i, item)
 	{
 		const char *word = json_string_value(item);
@@ -299,22 +301,28 @@ static bool names_module(const json_t *list, const char *stem, bool by_expressio
 
 // Of a module that the configuration leaves out, and whose weight is quantised, transformers takes the codes for numbers, or has
 // none.
-static enum status check_named(const struct computing *k, const struct weight *w, const char *stem, struct error *err)
+static enum status check_named(struct computing *k, const struct weight *w, const char *stem, struct error *err)
 {
 	const json_t *groups = json_object_get(k->how, "config_groups"), *targets;
 	const char *name;
 	json_t *group;
 	bool named = !json_object_size(groups);
+	int64_t steps = 0;
 
 	json_object_foreach((json_t *)(uintptr_t)groups, name, group)
 	{
 		targets = json_object_get(group, "targets");
 		if (json_is_object(json_object_get(group, "weights"))) // else its activations alone are quantised
-			named = named || !targets || names_module(targets, stem, true);
+			named = named || !targets || names_module(targets, stem, true, &steps);
 	}
+	const bool left_out = names_module(json_object_get(k->how, "ignore"), stem, false, &steps);
+	enum status s = computing_step(k, steps, err);
+
+	if (s)
+		return s;
 	if (!named)
 		return computing_refuse(w, STATUS_UNSUPPORTED, err, "is quantised, and no group's targets name it");
-	if (names_module(json_object_get(k->how, "ignore"), stem, false))
+	if (left_out)
 		return computing_refuse(w, STATUS_UNSUPPORTED, err, "is quantised, and \"ignore\" names it");
 	return STATUS_OK;
 }

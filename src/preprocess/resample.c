@@ -282,8 +282,8 @@ enum status picture_resize(struct picture *out, struct arena *a, const struct pi
 	const bool both = height != in->height && width != in->width;
 	struct arena own = { 0 };
 	struct picture between;
-	enum status s = check_made(width, height, (int64_t)in->height * in->width,
-		picture_resize_between(in, height, width, filter, library), err);
+	enum status s = check_made(
+		width, height, (int64_t)in->height * in->width, picture_resize_between(in, height, width, filter, library), err);
 
 	if (s)
 		return s;

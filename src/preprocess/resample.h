@@ -17,8 +17,8 @@ enum library { LIBRARY_TORCHVISION, LIBRARY_PILLOW };
 // Numbers of PIL.Image.Resampling: what "resample" in a file says.
 enum filter { FILTER_NEAREST, FILTER_LANCZOS, FILTER_BILINEAR, FILTER_BICUBIC, FILTER_BOX, FILTER_HAMMING, FILTER_COUNT };
 
-// `in` itself where the size is the same already. BAD_INPUT, besides picture_check's: more than PICTURE_MADE_MOST pixels, of the result
-// or, where the picture itself has fewer, between the two passes.
+// `in` itself where the size is the same already. BAD_INPUT, besides picture_check's: more than PICTURE_MADE_MOST pixels, of the
+// result or, where the picture itself has fewer, between the two passes.
 enum status picture_resize(struct picture *out, struct arena *a, const struct picture *in, int height, int width,
 	enum filter filter, enum library library, struct error *err);
 

@@ -15,8 +15,8 @@ enum status job_resize(
 	return s ? s : picture_resize(out, j->work, in, (int)height, (int)width, j->s->resample, j->library, err);
 }
 
-enum status job_crop(struct picture *out, struct job *j, const struct picture *in, int left, int top, int width, int height,
-	struct error *err)
+enum status job_crop(
+	struct picture *out, struct job *j, const struct picture *in, int left, int top, int width, int height, struct error *err)
 {
 	enum status s = picture_check(width, height, err);
 

@@ -143,8 +143,7 @@ enum status shape_scan(struct job *j, const struct picture *in, struct group *ou
 	}
 	for (int i = 0; s == STATUS_OK && i < crops; i++) {
 		int side = (longer + crops - 1) / crops, at = side * i, length = longer - at < side ? longer - at : side;
-		s = job_crop(&p, j, in, wide ? at : 0, wide ? 0 : at, wide ? length : in->width,
-			wide ? in->height : length, err);
+		s = job_crop(&p, j, in, wide ? at : 0, wide ? 0 : at, wide ? length : in->width, wide ? in->height : length, err);
 		if (s == STATUS_OK)
 			s = shape_plain(j, &p, out, err);
 	}

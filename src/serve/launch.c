@@ -95,9 +95,12 @@ static void add_program(struct finding *f, const char *path, bool any_name)
 		return;
 	if (access(path, X_OK) || stat(path, &st)) {
 		const int code = errno;
-		// Of what lies in a folder that cannot be entered it is not known.
-		if (code != ENOENT && code != ENOTDIR && !f->barred[kind] && (code != EACCES || !lstat(path, &st)))
-			f->barred[kind] = arena_printf(f->arena, "%s is there, and cannot be started: %s", path, strerror(code));
+		if (error_is_of_name(code) || f->barred[kind])
+			return;
+		f->barred[kind] = lstat(path, &st)
+			? arena_printf(f->arena, "%.*s, in which a browser may be, cannot be looked into: %s",
+				  (int)(name - 1 - path), path, strerror(code))
+			: arena_printf(f->arena, "%s is there, and cannot be started: %s", path, strerror(code));
 		return;
 	}
 	if (!S_ISREG(st.st_mode))

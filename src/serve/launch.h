@@ -27,7 +27,8 @@ struct browser {
 bool browser_unwanted(void);
 // Those of ASSAY_BROWSER_PATH (programs or folders, colon separated), of PATH, and `more`: programs found elsewhere (NULL ends;
 // may be NULL). No file twice. `*out` in `a`. barred[]: of each kind one that this user cannot execute or whose disk fails, "PATH
-// is there, and cannot be started: Permission denied"; NULL: there is none.
+// is there, and cannot be started: Permission denied", or a folder that may have one, "FOLDER, in which a browser may be, cannot
+// be looked into: Permission denied"; NULL: there is none.
 size_t browser_find(struct arena *a, const char *const *more, struct browser **out, const char *barred[BROWSER_KINDS]);
 
 struct launch_how {

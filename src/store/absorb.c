@@ -34,8 +34,10 @@ struct absorbed {
 #define OTHER_CELL_OF(column) "(SELECT m.new FROM cell_map m WHERE m.old = s." column " AND " IS_OTHER ") AS " column
 // Lists of cells' numbers, for each row that has one. A map of its own, since a list in a row's place is looked for row by row.
 #define LIST_MAP(column) \
-	"CREATE TEMP TABLE " column "_map AS SELECT l.old, '[' || string_agg(CAST(m.new AS VARCHAR), ',' ORDER BY m.new) || ']' AS new " \
-	"FROM (SELECT DISTINCT id AS old, unnest(CAST(" column " AS BIGINT[])) AS cell FROM source_comparison) l JOIN cell_map m ON " \
+	"CREATE TEMP TABLE " column \
+	"_map AS SELECT l.old, '[' || string_agg(CAST(m.new AS VARCHAR), ',' ORDER BY m.new) || ']' AS new " \
+	"FROM (SELECT DISTINCT id AS old, unnest(CAST(" column \
+	" AS BIGINT[])) AS cell FROM source_comparison) l JOIN cell_map m ON " \
 	"m.old = l.cell WHERE " IS_OTHER " GROUP BY l.old;"
 #define CELLS_OF(column) "(SELECT m.new FROM " column "_map m WHERE m.old = s.id) AS " column
 #define OF_NEW_EVENT "s.event IN (SELECT old FROM event_map WHERE NOT known)"
@@ -66,7 +68,8 @@ static const char maps[] = MAP("import", "LEFT JOIN main.import k ON k.sha256 = 
 	" WHERE k.id IS NOT NULL OR r.new NOT IN " OWN_RUNS) MAP("event",
 	"JOIN run_map r ON r.old = s.run LEFT JOIN cell_map c ON c.old = s.cell LEFT JOIN main.event k ON k.run = r.new"
 	" AND k.cell IS NOT DISTINCT FROM c.new AND k.kind = s.kind AND k.happened_at = s.happened_at"
-	" WHERE k.id IS NOT NULL OR (r.new NOT IN " OWN_RUNS " AND (s.cell IS NULL OR c.new NOT IN " SETTLED_CELLS "))") LIST_MAP("rows_a") LIST_MAP("rows_b");
+	" WHERE k.id IS NOT NULL OR (r.new NOT IN " OWN_RUNS " AND (s.cell IS NULL OR c.new NOT IN " SETTLED_CELLS "))")
+	LIST_MAP("rows_a") LIST_MAP("rows_b");
 
 // What there is once in a file of assay: its numbers, and by what the maps and `tables` know a row again. Two such rows would
 // both be taken, and from then on stand twice here.
@@ -120,9 +123,7 @@ static const struct absorbed tables[] = {
 	{ "output_check", "s.* REPLACE (" EVENT_NEW ")", OF_NEW_EVENT, "event" },
 	{ "platform_detection", "s.* REPLACE (" NEXT("platform_detection") ", " RUN_NEW ")",
 		"s.run IN (SELECT old FROM run_map WHERE NOT known)", NULL },
-	{ "comparison",
-		"s.* REPLACE (" NEXT("comparison") ", " RUN_NEW
-						   ", " CELLS_OF("rows_a") ", " CELLS_OF("rows_b") ")",
+	{ "comparison", "s.* REPLACE (" NEXT("comparison") ", " RUN_NEW ", " CELLS_OF("rows_a") ", " CELLS_OF("rows_b") ")",
 		"s.run NOT IN (SELECT old FROM run_map WHERE new IN " OWN_RUNS
 		") AND NOT EXISTS (SELECT 1 FROM main.comparison k JOIN run_map m ON m.new = k.run WHERE m.old = s.run AND "
 		"k.compared_at = s.compared_at AND k.metric = s.metric)",
@@ -566,8 +567,8 @@ static enum status check_lists(struct db *d, struct arena *a, struct error *err)
 	enum { LISTS_MOST = 32 << 20 }; // bytes; of 4 million numbers with 6 digits, which take 400 MB and 2 s
 	struct table t;
 	enum status status = db_query(d, a,
-		"SELECT CAST(COALESCE(sum(COALESCE(strlen(rows_a), 0) + COALESCE(strlen(rows_b), 0)), 0) AS BIGINT) AS nbytes FROM "
-		"source_comparison",
+		"SELECT CAST(COALESCE(sum(COALESCE(strlen(rows_a), 0) + COALESCE(strlen(rows_b), 0)), 0) AS BIGINT) AS nbytes"
+		" FROM source_comparison",
 		NULL, 0, &t, err);
 
 	if (status == STATUS_OK && table_integer(&t, 0, "nbytes") > LISTS_MOST)

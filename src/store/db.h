@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include <duckdb.h>
@@ -74,8 +75,10 @@ enum status db_load(const struct db_api **out, struct error *err);
 // BAD_INPUT with a sentence: the path names no file (an extension's word, memory, a folder, a pipe), or a file that is not
 // DuckDB's. A file that is not there is fine.
 enum status db_check_path(const char *path, struct error *err);
-// Of a log or a journal beside the database, which all who may create files in the folder can make: BAD_INPUT where it is neither
-// of the file's owner, nor of this user or root, and the file is not one that others may write.
+// Does a file that lies beside the database count as what assay or DuckDB made for it? All who may create files in the folder can
+// make one: it must be of the database's owner, of this user or of root, or others may write the database, too.
+bool db_believes(const struct stat *database, const struct stat *beside);
+// Of a log or a journal: BAD_INPUT where it does not.
 enum status db_check_beside(const char *path, const char *beside, struct error *err);
 // What a link names, in `a`: DuckDB looks for the log beside the file, and is let near no other name.
 const char *db_file_of(struct arena *a, const char *path);

@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/owned.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "store/db.h"
@@ -145,13 +146,18 @@ static enum status check_file(const char *path, struct error *err)
 	return STATUS_OK;
 }
 
-enum status db_check_beside(const char *path, const char *beside, struct error *err)
+bool db_believes(const struct stat *database, const struct stat *beside)
 {
 	enum { OTHERS_WRITE = 0022 };
+
+	return beside->st_uid == database->st_uid || owned_by_us(beside->st_uid) || (database->st_mode & OTHERS_WRITE);
+}
+
+enum status db_check_beside(const char *path, const char *beside, struct error *err)
+{
 	struct stat file, st;
 
-	if (stat(path, &file) != 0 || lstat(beside, &st) != 0 || st.st_uid == file.st_uid || st.st_uid == geteuid() ||
-		st.st_uid == 0 || (file.st_mode & OTHERS_WRITE))
+	if (stat(path, &file) != 0 || lstat(beside, &st) != 0 || db_believes(&file, &st))
 		return STATUS_OK;
 	return error_set(err, STATUS_BAD_INPUT,
 		"%s belongs to user %ju, who may not write %s: it would change what is in there; remove it", beside,

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "store/db.h"
 
 enum { RECORD_NBYTES = 8 };
 static const char MAGIC[] = "assaylck";
@@ -34,8 +35,8 @@ static void keep_rights(int fd, const struct stat *database, const struct stat *
 		fchmod(fd, mode | 0600);
 }
 
-// Who may write in the folder can give any file of it this name: nothing is written to one that has several, or does not begin as one of
-// locks does. One without bytes is waited for: who makes it writes these next.
+// Who may write in the folder can give any file of it this name: nothing is written to one that has several, or does not begin as
+// one of locks does. One without bytes is waited for: who makes it writes these next.
 static bool is_locks(int fd, struct stat *st)
 {
 	enum { PAUSES = 20, PAUSE_US = 5000 };
@@ -43,8 +44,8 @@ static bool is_locks(int fd, struct stat *st)
 
 	for (int i = 0; i <= PAUSES && !fstat(fd, st); i++) {
 		if (!S_ISREG(st->st_mode) || st->st_nlink != 1 || st->st_size > 0)
-			return S_ISREG(st->st_mode) && st->st_nlink == 1 &&
-				pread(fd, first, sizeof first, 0) == sizeof first && !memcmp(first, MAGIC, sizeof first);
+			return S_ISREG(st->st_mode) && st->st_nlink == 1 && pread(fd, first, sizeof first, 0) == sizeof first &&
+				!memcmp(first, MAGIC, sizeof first);
 		usleep(PAUSE_US);
 	}
 	return false;
@@ -72,7 +73,7 @@ static int open_locks(const char *database, int64_t run, int flags)
 	const bool is_half = is_new && file_write_at(fd, MAGIC, RECORD_NBYTES, 0);
 	if (is_half)
 		unlink(path);
-	if (fd >= 0 && (is_half || !is_locks(fd, &st))) {
+	if (fd >= 0 && (is_half || !is_locks(fd, &st) || (is_there && !db_believes(&of, &st)))) {
 		close(fd);
 		fd = -1;
 	}

@@ -2,9 +2,9 @@
 // Is a run still going on? It says so by a lock that is held from store_begin_run to store_close, that the kernel drops when the
 // program ends, however it ends, and that is seen from every PID namespace on the same file system. Private to store/.
 //
-//   DATABASE.lock    "assaylck", whose lock is for makers of a new database; at 8 x RUN eight bytes, under an exclusive lock (OFD)
-//                    while the run goes on: a hash of its process number, start time, PID namespace and boot, as the table run
-//                    has them
+//   DATABASE.lock    "assaylck", whose lock is for makers of a new database; at 8 x RUN eight bytes, under an exclusive lock
+//                    (OFD) while the run goes on: a hash of its process number, start time, PID namespace and boot, as the
+//                    table run has them
 //
 // The bytes say which run the lock was for: another database under the same name has other runs. A file without them (an older
 // program, a file system without locks, a database that was copied) says nothing, and one that begins otherwise is left as it is:

@@ -106,6 +106,15 @@ if can_be $victim; then
 	mkdir -m 0755 "$work/unread" && cp -r "${ASSAY_ENGINE_PATH:-$SOURCE/.deps/engines}/openvino" "$work/unread" && chmod 600 "$work/unread/openvino"/libtbb.so.*
 	ASSAY_ENGINE_PATH=$work/unread ASSAY_CACHE=$work/victim code 2 become $victim "$ASSAY" run "$work/bert" --on openvino "${quick[@]:2}" --json
 	json 'd[0]["verdict"] == "not_asked" and "this user may not read" in d[0]["cause"] and "libtbb.so" in d[0]["cause"]'
+	# What the loader cannot open for another reason, of a disk among them, it says is nowhere.
+	tbb=$(basename "$(find "$work/unread/openvino" -name 'libtbb.so.*' | head -1)")
+	rm "$work/unread/openvino"/libtbb.so* && python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' "$work/unread/openvino/$tbb"
+	ASSAY_ENGINE_PATH=$work/unread ASSAY_CACHE=$work/victim code 2 become $victim "$ASSAY" run "$work/bert" --on openvino "${quick[@]:2}" --json
+	json "d[0]['verdict'] == 'not_asked' and '$tbb cannot be read: No such device or address' in d[0]['cause']"
+	# A browser may lie in a folder that this user may not enter.
+	mkdir -m 0700 "$work/browsers"
+	ASSAY_CACHE=$work/victim code 2 become $victim env PATH="$work/none" ASSAY_BROWSER_PATH="$work/browsers" "$ASSAY" run "$work/bert" --on webgpu:firefox "${quick[@]:2}" --json
+	json "d[0]['verdict'] == 'not_asked' and '$work/browsers, in which a browser may be, cannot be looked into: Permission denied' in d[0]['cause']"
 fi
 
 if [ "$(id -u)" -eq 0 ]; then

@@ -132,20 +132,21 @@ has err '^assay: loop.duckdb: opening it takes more than 3 s of a processor'
 # ---- formulas in tables ---------------------------------------------------------------------------------------------
 
 # A model called =cmd|... ran a program when the CSV was opened. What computes nothing is as it was: a negative number, a lone "-".
-forge formula "UPDATE cell SET model = '=1+1', path = '''+x', revision = ' ' || chr(160) || '-2+3', requested = '＝z', device = '-', asked_options = '-1.5', golden = '''-', fallback_reason = '-' || chr(10) || '1', cell_key = '-5;=1;c' || chr(9) || '''-1;-5' || chr(10) || '=2'"
+forge formula "UPDATE cell SET model = '=1+1', path = '''+x', revision = ' ' || chr(160) || '-2+3', requested = '＝z', device = '-', asked_options = '-1.5', golden = '''-', fallback_reason = '-' || chr(10) || '1', cell_key = '-5;=1;c' || chr(9) || '''-1;-5' || chr(10) || '=2;' || chr(34) || '=3'"
 code 0 "$ASSAY" query --db formula.duckdb --format csv "SELECT model AS \"=a\", path, revision, requested, device, asked_options, golden, -2 AS n, 'x=' AS y FROM cell"
 has out "^'=a,path,revision,requested,device,asked_options,golden,n,y$"
 has out "^'=1\+1,''\+x,'[^,0-9]+-2\+3,'＝z,-,-1\.5,''-,-2,x=$"
 code 0 "$ASSAY" query --db formula.duckdb --format csv "SELECT cell_key FROM cell" # spreadsheets may part it at ; and tabs, too
-tail -n +2 "$work/out" | tr '\t\n' '||' | grep -qF "\"'-5;'=1;c|''-1;'-5|'=2\"|" || fail "formulas within a cell: $(cat "$work/out")"
+tail -n +2 "$work/out" | tr '\t\n' '||' | grep -qF "\"'-5;'=1;c|''-1;'-5|'=2;'\"\"=3\"|" || fail "formulas within a cell: $(cat "$work/out")"
 code 0 "$ASSAY" query --db formula.duckdb --format csv --raw "SELECT model AS \"=a\", -2 AS n FROM cell"
 has out '^=1\+1,-2$'
 code 0 "$ASSAY" export --db formula.duckdb --format csv -o csv
 grep -q ",'=1+1," csv/cell.csv || fail "a formula in cell.csv: $(cat csv/cell.csv)"
 grep -q "''-1;'-5\$" csv/cell.csv || fail "formulas within a cell of cell.csv: $(cat csv/cell.csv)"
+grep -q "^'=2;'\"\"=3\"" csv/cell.csv || fail "a formula behind a quote in cell.csv: $(cat csv/cell.csv)"
 grep -q ",-,.*,''-," csv/cell.csv || fail "a dash in cell.csv: $(cat csv/cell.csv)"
 code 0 "$ASSAY" import csv --db again.duckdb
-code 0 "$ASSAY" query --db again.duckdb --format csv --raw "SELECT model, path, revision, requested, device, asked_options, golden, fallback_reason = '-' || chr(10) || '1' AND cell_key = '-5;=1;c' || chr(9) || '''-1;-5' || chr(10) || '=2' AS same FROM cell"
+code 0 "$ASSAY" query --db again.duckdb --format csv --raw "SELECT model, path, revision, requested, device, asked_options, golden, fallback_reason = '-' || chr(10) || '1' AND cell_key = '-5;=1;c' || chr(9) || '''-1;-5' || chr(10) || '=2;' || chr(34) || '=3' AS same FROM cell"
 has out "^=1\+1,'\+x,[^-'0-9]+-2\+3,＝z,-,-1\.5,'-,true$"
 code 0 "$ASSAY" export --db formula.duckdb --format csv --raw -o raw.csv cell
 grep -q ',=1+1,' raw.csv || fail "--raw changed a cell: $(cat raw.csv)"

@@ -14,7 +14,8 @@
 //   SHIM_GROW=A:WORD     ... takes memory without end
 //   SHIM_FORK=A:WORD     ... starts a process that does, and goes on when that has ended
 //   SHIM_HANG=A:WORD     ... never goes on
-//   SHIM_GONE=A:WORD     ... and one that looks what lies there, is told that its file system is gone: ENOTCONN, or SHIM_ERROR=NUMBER
+//   SHIM_GONE=A:WORD     ... and one that looks what lies there, is told that its file system is gone: ENOTCONN, or the
+//                        number of SHIM_ERROR
 //   SHIM_WAITS=1         it waits while it is loaded, preloaded or in the place of an engine's library
 //   SHIM_FAULTS=1        ... writes to address 0 while it is loaded
 //   SHIM_FLOODS=1        ... writes to descriptor 3 without an end while it is loaded, a line that never ends

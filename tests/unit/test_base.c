@@ -85,6 +85,14 @@ static void errors(void **state)
 	errno = ENOMEM;
 	assert_int_equal(error_errno(NULL, "x"), STATUS_NO_MEMORY);
 	assert_int_equal(error_set(NULL, STATUS_TIMEOUT, "x"), STATUS_TIMEOUT);
+	// A damaged ext4, a key that was withdrawn, a port that is taken: not the model's failure.
+	static const int not_of_a_name[] = { EIO, EUCLEAN, EBADMSG, ENOKEY, EADDRINUSE, EMFILE, EACCES };
+	for (size_t i = 0; i < sizeof not_of_a_name / sizeof *not_of_a_name; i++) {
+		errno = not_of_a_name[i];
+		assert_int_equal(error_errno(&e, "file"), STATUS_NOT_ASKED);
+	}
+	errno = ENOENT;
+	assert_int_equal(error_errno(&e, "file"), STATUS_FAILED);
 }
 
 static char order[8];

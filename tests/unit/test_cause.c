@@ -81,6 +81,7 @@ static const struct {
 		STATUS_NOT_ASKED, 0, NULL },
 	{ NULL, NULL, "/x/onnxruntime, in which libonnxruntime.so* may be, cannot be read: Permission denied", STATUS_NOT_ASKED,
 		0, NULL },
+	{ NULL, NULL, "/x, in which a browser may be, cannot be looked into: Permission denied", STATUS_NOT_ASKED, 0, NULL },
 	{ NULL, NULL, "no browser firefox with wasm: /x/firefox is there, and cannot be started: Permission denied",
 		STATUS_NOT_ASKED, 0, NULL },
 	{ NULL, NULL, "/x/openvino: Transport endpoint is not connected", STATUS_NOT_ASKED, 0, NULL },

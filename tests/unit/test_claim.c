@@ -128,6 +128,14 @@ static void runs(void **state)
 	put("a.duckdb", "x");
 	assert_int_equal(symlink("a.duckdb", path("link.duckdb")), 0);
 	assert_int_equal(run_lock_ask(path("link.duckdb"), 9, &named), RUN_OVER);
+	// Another user's file at its place, who may not write the database, says nothing.
+	if (geteuid() == 0) {
+		assert_int_equal(chown(path("a.duckdb.lock"), 12345, (gid_t)-1), 0);
+		assert_int_equal(run_lock_ask(path("a.duckdb"), 9, &named), RUN_UNKNOWN);
+		assert_int_equal(run_lock_take(path("a.duckdb"), 10, &named), -1);
+		assert_int_equal(chmod(path("a.duckdb"), 0660), 0);
+		assert_int_equal(run_lock_ask(path("a.duckdb"), 9, &named), RUN_OVER);
+	}
 }
 
 static void makers(void **state)

@@ -262,7 +262,8 @@ static void test_resize(void **state)
 	// Nor what lies between the passes: of pixels one above the other and a side of 65535 it was 178 million.
 	in = noise(&a, 1, 2730);
 	assert_int_equal(picture_resize(&out, &a, &in, 1, 65535, FILTER_BICUBIC, LIBRARY_TORCHVISION, &err), STATUS_BAD_INPUT);
-	assert_string_equal(err.text, "it would be resized to 65535 x 1, with 178910550 pixels on the way: at most 33554432 are made");
+	assert_string_equal(
+		err.text, "it would be resized to 65535 x 1, with 178910550 pixels on the way: at most 33554432 are made");
 	arena_done(&a);
 }
 
