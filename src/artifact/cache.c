@@ -40,6 +40,17 @@ bool is_key(const char *name)
 	return strlen(name) == 64 && strspn(name, "0123456789abcdef") == 64;
 }
 
+// The folder that ASSAY_CACHE names may have a user's own files, too: only what has a name that assay gives is taken away. `n` digits.
+static bool begins_in_hex(const char *name, size_t n)
+{
+	return strspn(name, "0123456789abcdef") == n;
+}
+
+static bool is_digest(const char *name) // DEVICE-INODE
+{
+	return strspn(name, "0123456789abcdef-") == strlen(name);
+}
+
 // O_NONBLOCK here and below: opening a FIFO would wait for somebody at its other end.
 void stamp_used(const char *folder)
 {
@@ -262,7 +273,7 @@ enum status cache_usage(struct cache_usage *out, struct error *err)
 			e->part == PART_REFERENCE && (text_ends(e->name, ".safetensors") || text_ends(e->name, ".ranges.json"));
 		u.compiled += e->part == PART_COMPILED && keyed && text_is(e->name, "made.json");
 		u.cases += e->part == PART_CONFORM && keyed && text_is(e->name, "model.safetensors");
-		u.digests += e->part == PART_DIGEST;
+		u.digests += e->part == PART_DIGEST && is_digest(e->name);
 		u.claims += e->part == PART_CLAIM;
 		u.dead_links += is_dead_link(e, &of_hub) && of_hub;
 	}
@@ -290,8 +301,9 @@ static void remove_stale(const char *parent)
 	DIR *dir = opendir(parent);
 	for (struct dirent *e; dir && (e = readdir(dir));) {
 		struct stat st;
-		if (!text_starts(e->d_name, "tmp-") || fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
-			!S_ISDIR(st.st_mode) || time(NULL) - st.st_mtim.tv_sec < STALE_S)
+		if (!text_starts(e->d_name, "tmp-") || !begins_in_hex(e->d_name + 4, 16) ||
+			fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISDIR(st.st_mode) ||
+			time(NULL) - st.st_mtim.tv_sec < STALE_S)
 			continue;
 		int fd = openat(dirfd(dir), e->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 		if (fd >= 0 && !flock(fd, LOCK_EX | LOCK_NB))
@@ -368,7 +380,9 @@ static bool counts(const struct entry *e)
 			(e->part == PART_COPIED ? is_copy(e->name) : text_ends(e->name, ".safetensors"));
 	if (e->part == PART_COMPILED)
 		return e->unit && is_key(base_name(e->unit));
-	return (e->part == PART_REFERENCE && e->unit && !text_ends(e->name, ".part")) || (e->part == PART_DIGEST && e->unit);
+	if (e->part == PART_DIGEST)
+		return e->unit && is_digest(e->name);
+	return e->part == PART_REFERENCE && e->unit && begins_in_hex(base_name(e->unit), 64) && !text_ends(e->name, ".part");
 }
 
 static struct timespec last_use(struct arena *a, const struct entry *e)

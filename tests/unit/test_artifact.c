@@ -321,10 +321,12 @@ static void stale_builder(void **state)
 	use_cache("stale");
 	uint64_t removed;
 	struct timespec old[2] = { { .tv_sec = 1000000000 }, { .tv_sec = 1000000000 } };
-	static const char *const names[] = { "stale/artifact/tmp-dead", "stale/artifact/tmp-alive", "stale/artifact/tmp-young" };
-	for (int i = 0; i < 3; i++) {
+	static const char *const names[] = { "stale/artifact/tmp-0123456789abcdef.dead00",
+		"stale/artifact/tmp-0123456789abcdef.alive0", "stale/artifact/tmp-0123456789abcdef.young0",
+		"stale/artifact/tmp-of-the-user" };
+	for (int i = 0; i < 4; i++) {
 		assert_int_equal(file_mkdirs(path(names[i]), NULL), STATUS_OK);
-		assert_int_equal(utimensat(AT_FDCWD, path(names[i]), i < 2 ? old : NULL, 0), 0);
+		assert_int_equal(utimensat(AT_FDCWD, path(names[i]), i != 2 ? old : NULL, 0), 0);
 	}
 	int fd = open(path(names[1]), O_RDONLY | O_DIRECTORY);
 	assert_int_equal(flock(fd, LOCK_EX), 0);
@@ -332,6 +334,7 @@ static void stale_builder(void **state)
 	assert_false(file_exists(path(names[0])));
 	assert_true(file_exists(path(names[1])));
 	assert_true(file_exists(path(names[2])));
+	assert_true(file_exists(path(names[3])));
 	close(fd);
 }
 

@@ -382,6 +382,9 @@ static void trims(void **state)
 	put_old(lock, 0, 1);
 	put_old(digest, 65536, 3000);
 	put_old(ranges, 65536, 4000);
+	// A user's own, where the folder is not assay's alone.
+	put_old("all/reference/data.txt", 0, 1);
+	put_old("all/digest/data.txt", 0, 1);
 	assert_int_equal(cache_usage(&u, NULL), STATUS_OK);
 	assert_int_equal(u.references, 2);
 	assert_int_equal(u.compiled, 1);
@@ -408,6 +411,7 @@ static void trims(void **state)
 	assert_true(!file_exists(path(tensors)) && file_exists(path(ranges)) && file_exists(path(part)));
 	assert_int_equal(trim(0), one);
 	assert_true(!file_exists(path(ranges)) && file_exists(path(part)));
+	assert_true(file_exists(path("all/reference/data.txt")) && file_exists(path("all/digest/data.txt")));
 }
 
 // A digest that is used is the youngest.
