@@ -40,7 +40,8 @@ bool is_key(const char *name)
 	return strlen(name) == 64 && strspn(name, "0123456789abcdef") == 64;
 }
 
-// The folder that ASSAY_CACHE names may have a user's own files, too: only what has a name that assay gives is taken away. `n` digits.
+// The folder that ASSAY_CACHE names may have a user's own files, too: only what has a name that assay gives is taken away. `n`
+// digits.
 static bool begins_in_hex(const char *name, size_t n)
 {
 	return strspn(name, "0123456789abcdef") == n;
