@@ -49,8 +49,7 @@ static const struct signature table[] = {
 		"is memory limited (ulimit -v)?" },
 	{ NULL, NULL,
 		"Input/output error|Stale file handle|Transport endpoint is not connected|Structure needs cleaning|Bad message|"
-		"Remote I/O error|Cannot send after transport endpoint shutdown|No such device|Required key not available|"
-		"Key has (expired|been revoked)|Host is down|No route to host|Network is (down|unreachable)|Connection timed out",
+		"Remote I/O error|Cannot send after transport endpoint shutdown|Required key not available|Key has expired",
 		STATUS_NOT_ASKED, 0, NULL, "does a disk fail, or has the server of a file system gone?" },
 	{ NULL, NULL, "is there, and cannot be started: ", STATUS_NOT_ASKED, 0, NULL,
 		"let this user execute it, or take it out of PATH" },

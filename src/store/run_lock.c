@@ -36,19 +36,16 @@ static void keep_rights(int fd, const struct stat *database, const struct stat *
 }
 
 // Who may write in the folder can give any file of it this name: nothing is written to one that has several, or does not begin as
-// one of locks does. One without bytes is waited for: who makes it writes these next.
-static bool is_locks(int fd, struct stat *st)
+// one of locks does. One without bytes is waited for where a lock is wanted: who makes it writes these next.
+static bool is_locks(int fd, bool waits, struct stat *st)
 {
 	enum { PAUSES = 20, PAUSE_US = 5000 };
 	char first[RECORD_NBYTES];
 
-	for (int i = 0; i <= PAUSES && !fstat(fd, st); i++) {
-		if (!S_ISREG(st->st_mode) || st->st_nlink != 1 || st->st_size > 0)
-			return S_ISREG(st->st_mode) && st->st_nlink == 1 && pread(fd, first, sizeof first, 0) == sizeof first &&
-				!memcmp(first, MAGIC, sizeof first);
+	for (int i = 0; waits && i < PAUSES && !fstat(fd, st) && S_ISREG(st->st_mode) && st->st_size == 0; i++)
 		usleep(PAUSE_US);
-	}
-	return false;
+	return !fstat(fd, st) && S_ISREG(st->st_mode) && st->st_nlink == 1 && pread(fd, first, sizeof first, 0) == sizeof first &&
+		!memcmp(first, MAGIC, sizeof first);
 }
 
 // -1 also for a number that no run has.
@@ -73,7 +70,7 @@ static int open_locks(const char *database, int64_t run, int flags)
 	const bool is_half = is_new && file_write_at(fd, MAGIC, RECORD_NBYTES, 0);
 	if (is_half)
 		unlink(path);
-	if (fd >= 0 && (is_half || !is_locks(fd, &st) || (is_there && !db_believes(&of, &st)))) {
+	if (fd >= 0 && (is_half || !is_locks(fd, flags & O_CREAT, &st) || (is_there && !db_believes(&of, &st)))) {
 		close(fd);
 		fd = -1;
 	}
