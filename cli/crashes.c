@@ -13,6 +13,7 @@
 #include "backend/backend.h"
 #include "command.h"
 #include "emit.h"
+#include "reading.h"
 #include "store/opened.h"
 
 // A limit below what the database library may need; NULL: none is.
@@ -92,5 +93,5 @@ void cli_watch_database(void)
 		if (sigaction(signals[i], NULL, &old) == 0 && !(old.sa_flags & SA_SIGINFO) && old.sa_handler == SIG_DFL)
 			sigaction(signals[i], &action, NULL);
 	}
-	store_owns_process();
+	store_owns_process(cli_give_up);
 }

@@ -9,7 +9,7 @@
 
 #define READING_MEMORY ((int64_t)1536 << 20) // DuckDB's own and a result
 
-static void give_up(const char *sentence)
+void cli_give_up(const char *sentence)
 {
 	emit_error("assay: %s\n", sentence);
 	_exit(EXIT_USE);
@@ -24,5 +24,5 @@ static void notice(void *context, const char *sentence)
 struct store cli_reading(void)
 {
 	return (struct store){ .notice = notice,
-		.limits = { .memory_bytes = READING_MEMORY, .holds_memory = true, .give_up = give_up } };
+		.limits = { .memory_bytes = READING_MEMORY, .holds_memory = true, .give_up = cli_give_up } };
 }

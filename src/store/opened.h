@@ -11,7 +11,8 @@ const char *store_opened(bool *write);
 // The kernel gives it no more memory than assay allows (db_watch_hold). To be called in a signal handler.
 bool store_holds_memory(void);
 // This process is assay's own, before its first store: a file that will be written is looked at under the limits of reading, too,
-// which the kernel holds. In somebody else's program it would hold their threads.
-void store_owns_process(void);
+// which the kernel holds, and where DuckDB does not stop at one of them `give_up` ends the process. In somebody else's program it
+// would hold their threads.
+void store_owns_process(void (*give_up)(const char *sentence));
 
 #endif

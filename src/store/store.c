@@ -426,11 +426,11 @@ static enum status migrate(struct store *s, struct error *err)
 	return status == STATUS_OK ? status : explain_space(s, err, error_prefix(err, "%s", s->path));
 }
 
-static bool owns_process;
+static void (*ends_process)(const char *sentence); // NULL: the process is not assay's own
 
-void store_owns_process(void)
+void store_owns_process(void (*give_up)(const char *sentence))
 {
-	owns_process = true;
+	ends_process = give_up;
 }
 
 // What the file brings, before anything is asked of it: its state, and how many cells dead runs left behind. Who only reads
@@ -441,9 +441,10 @@ static enum status look_at(struct store *s, bool reads, enum schema_state *state
 	int version = 0;
 	struct db_opening how = { .path = s->path, .takes_log = !reads, .limits = s->limits, .looks = true };
 
-	if (owns_process && !reads && how.limits.memory_bytes <= 0) { // who writes takes no file that readers refuse
+	if (ends_process && !reads && how.limits.memory_bytes <= 0) { // who writes takes no file that readers refuse
 		how.limits.memory_bytes = LOOK_MEMORY;
 		how.limits.holds_memory = true;
+		how.limits.give_up = ends_process; // nothing was measured yet
 	}
 	enum status status = open_waiting_with(s, &how, &d, err);
 
