@@ -351,19 +351,10 @@ static enum status persistent(struct machine *m)
 	*storage = (struct pickle_storage){
 		.key = t->at[2]->bytes, .dtype = t->at[1]->global->dtype, .count = (uint64_t)t->at[4]->integer
 	};
-	storage->view_count = storage->count;
-	if (t->count > 5 && t->at[5]->kind != PICKLE_NONE) {
-		const struct pickle_items *view = &t->at[5]->items;
-		if (!is_kind_at(t, 5, PICKLE_TUPLE) || !is_integer_at(view, 1) || !is_integer_at(view, 2) ||
-			view->at[1]->integer < 0 || view->at[2]->integer < 0)
-			return broken(m, "a part of a storage");
-		storage->view_first = (uint64_t)view->at[1]->integer;
-		storage->view_count = (uint64_t)view->at[2]->integer;
-		if (storage->view_first > storage->count || storage->view_count > storage->count - storage->view_first)
-			return error_set(m->err, STATUS_BAD_INPUT,
-				"its pickle names elements %" PRIu64 " to %" PRIu64 " of a storage of %" PRIu64,
-				storage->view_first, storage->view_first + storage->view_count, storage->count);
-	}
+	// PyTorch keeps views and storages by their keys in one table, of which the first counts.
+	if (t->count > 5 && t->at[5]->kind != PICKLE_NONE)
+		return error_set(m->err, STATUS_UNSUPPORTED,
+			"its pickle names views of storages, as PyTorch wrote them before 0.4: load and save it again");
 	if ((s = push_new(m, PICKLE_STORAGE, &p)))
 		return s;
 	p->storage = storage;
@@ -539,7 +530,8 @@ static enum status memo_numbered(struct machine *m, int width, enum status (*ste
 	return s ? s : step(m, i);
 }
 
-// What __setstate__ would be given. Of a dictionary these are attributes (_metadata of a state dict): of no use here.
+// What __setstate__ would be given. Of a dictionary these are attributes: _metadata of a state dict, which is of no use here.
+// Others may stand in place of its methods.
 static enum status build(struct machine *m)
 {
 	struct pickle *state = NULL;
@@ -548,7 +540,14 @@ static enum status build(struct machine *m)
 		return s;
 	if (m->depth <= floor_of(m))
 		return empty(m);
-	return m->stack[m->depth - 1]->kind == PICKLE_DICT ? STATUS_OK : broken(m, "an object");
+	if (m->stack[m->depth - 1]->kind != PICKLE_DICT)
+		return broken(m, "an object");
+	for (size_t i = 0; state->kind == PICKLE_DICT && i < state->items.count; i += 2)
+		if (!pickle_is_text(state->items.at[i], "_metadata"))
+			return error_set(m->err, STATUS_UNSUPPORTED,
+				"its pickle gives a dictionary attributes beside \"_metadata\": save model.state_dict(), best as "
+				"safetensors");
+	return state->kind == PICKLE_DICT || state->kind == PICKLE_NONE ? STATUS_OK : broken(m, "a dictionary's attributes");
 }
 
 static enum status step(struct machine *m, uint8_t code)

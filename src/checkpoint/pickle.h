@@ -40,12 +40,11 @@ struct pickle_items {
 	uint32_t count, capacity, tensors;
 };
 
-// ("storage", torch.FloatStorage, KEY, DEVICE, ELEMENTS[, (VIEW_KEY, OFFSET, ELEMENTS)])
+// ("storage", torch.FloatStorage, KEY, DEVICE, ELEMENTS[, None])
 struct pickle_storage {
 	struct pickle_bytes key;
 	enum dtype dtype;                  // DTYPE_NONE: bytes, whose type the tensor says
 	uint64_t count;                    // elements
-	uint64_t view_first, view_count;   // of those, the part that a tensor's offset counts in
 	const struct pickle_storage *next; // the one named before it
 };
 

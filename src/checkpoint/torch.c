@@ -13,6 +13,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/file.h"
 #include "base/text.h"
@@ -71,6 +72,17 @@ static const struct zip_entry *find_entry(const struct source *f, const void *na
 	memcpy(path, f->root, f->root_nbytes);
 	memcpy(path + f->root_nbytes, name, nbytes);
 	return zip_find(f->entries, f->entry_count, path, f->root_nbytes + nbytes);
+}
+
+// As PyTorch's reader finds it, which does not tell capital letters from small ones.
+static const struct zip_entry *find_in_any_case(const struct source *f, const char *name)
+{
+	const size_t n = f->root_nbytes + strlen(name);
+
+	for (size_t i = 0; i < f->entry_count; i++)
+		if (f->entries[i].name_nbytes == n && !strncasecmp(f->entries[i].name + f->root_nbytes, name, strlen(name)))
+			return &f->entries[i];
+	return NULL;
 }
 
 static enum status packed(const char *what, int shown, struct error *err)
@@ -158,7 +170,7 @@ static enum status read_tensor(struct weight *w, const struct source *f, const s
 	const struct pickle_storage *st = t->storage;
 	int64_t stride[TENSOR_MAX_RANK];
 	size_t size = dtype_size(t->dtype), count, nbytes;
-	uint64_t at = 0, last, first = 0, limit = st->dtype == DTYPE_NONE ? st->count / size : st->view_count;
+	uint64_t at = 0, last, first = 0, limit = st->dtype == DTYPE_NONE ? st->count / size : st->count;
 	char shape[128];
 	enum status s;
 	if ((s = read_sizes(w, t, stride, err)) || (s = find_storage(f, st, &at, err)))
@@ -172,7 +184,7 @@ static enum status read_tensor(struct weight *w, const struct source *f, const s
 			return error_set(err, STATUS_BAD_INPUT,
 				"%s from element %" PRIi64 " reaches beyond its storage of %" PRIu64 " elements", shape,
 				t->offset, limit);
-		first = st->dtype == DTYPE_NONE ? (uint64_t)t->offset : st->view_first + (uint64_t)t->offset;
+		first = (uint64_t)t->offset;
 	}
 	w->nbytes = nbytes;
 	w->offset = at + first * size;
@@ -372,12 +384,12 @@ static enum status find_root(struct source *f, const struct zip_entry **pickle, 
 				"holds files beside the folder of data.pkl, which torch.save does not write");
 	if (!*pickle)
 		return error_set(err, STATUS_BAD_INPUT, "a zip file, but not one of torch.save: it has no data.pkl");
-	if (find_entry(f, "constants.pkl", 13))
+	if (find_in_any_case(f, "constants.pkl"))
 		return error_set(err, STATUS_UNSUPPORTED,
 			"a TorchScript program, not weights: save model.state_dict(), best as safetensors");
 	if (!(*pickle)->stored)
 		return packed("data.pkl", 8, err);
-	const struct zip_entry *order = find_entry(f, "byteorder", 9);
+	const struct zip_entry *order = find_in_any_case(f, "byteorder");
 	if (order && (order->nbytes != 6 || memcmp(f->shard->map + order->offset, "little", 6)))
 		return error_set(err, STATUS_UNSUPPORTED,
 			"was written on a big-endian machine: load and save it again on a little-endian one");

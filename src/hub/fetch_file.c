@@ -58,6 +58,11 @@ static int64_t size_at(const char *path)
 	return !stat(path, &st) && S_ISREG(st.st_mode) ? (int64_t)st.st_size : -1;
 }
 
+static bool is_checked(const struct fetch_file *file) // by a hash
+{
+	return file->sha256 || file->git;
+}
+
 static bool is_whole(const char *path, int64_t size)
 {
 	int64_t there = size_at(path);
@@ -110,7 +115,7 @@ void fetch_file_look(const struct fetch *f, struct fetch_file *file)
 	file->here = is_whole(arena_printf(f->inside->arena, "%s/%s", f->folder, file->name), file->size);
 	if (file->here || !etag)
 		return;
-	int64_t there = size_at(partial_path(f, etag));
+	int64_t there = is_checked(file) ? size_at(partial_path(f, etag)) : 0; // else it is begun anew
 	file->partial = there > 0 && (file->size < 0 || there <= file->size) ? (uint64_t)there : 0;
 	if (is_whole(blob_path(f, etag, ""), file->size) && file->size >= 0)
 		file->partial = (uint64_t)file->size; // only its link is missing
@@ -180,9 +185,10 @@ enum status fetch_file_head(struct fetch *f, struct fetch_file *file, struct err
 		file->git = file->etag;
 	// What nothing can check has the name of no blob that was checked, nor of another commit's or file's: it would be written
 	// over that, or be taken for it.
-	if (!file->sha256 && !file->git)
-		file->etag = arena_printf(a, "%.150s.%016llx.%s", file->etag,
-			(unsigned long long)fnv1a64(file->name, strlen(file->name)), f->commit);
+	if (!is_checked(file))
+		file->etag = arena_printf(a, "%.150s.%016llx%016llx.%s", file->etag,
+			(unsigned long long)fnv1a64(file->name, strlen(file->name)),
+			(unsigned long long)fnv1a64(file->etag, strlen(file->etag)), f->commit);
 	return STATUS_OK;
 }
 
@@ -285,7 +291,7 @@ static enum status sink_begin(void *context, const struct http_answer *x, struct
 			file->name, (unsigned long long)k->at);
 	// Of what no hash is known, two versions would be joined unseen.
 	const char *version = x->is_weak || !x->etag[0] ? NULL : x->etag;
-	if (x->status == 206 && !file->sha256 && !file->git && (!version || !text_is(file->version, version))) {
+	if (x->status == 206 && !is_checked(file) && (!version || !text_is(file->version, version))) {
 		k->moved = true;
 		file->version = NULL;
 		s = restart(k, err);
@@ -294,8 +300,8 @@ static enum status sink_begin(void *context, const struct http_answer *x, struct
 				   "%s: the server has another version of it than the one that began, or does not say which",
 				   file->name);
 	}
-	if (version)
-		file->version = arena_strdup(k->f->inside->arena, version);
+	if (x->status != 206) // what comes from here on is of this version, or of nobody knows which
+		file->version = version ? arena_strdup(k->f->inside->arena, version) : NULL;
 	if (x->status != 206 && k->at) // it does not know ranges
 		s = restart(k, err);
 	int64_t whole = x->status == 206 ? x->range_total : x->length;
@@ -338,14 +344,14 @@ static uint64_t most_of(const struct fetch_file *file, const char *path)
 	return !fetch_is_weights(file->name) && text < left ? text : left;
 }
 
-// What an earlier try left goes into the hash.
+// What an earlier try left goes into the hash; of which version that was is not known where there is none.
 static enum status take_up(struct sink *k, struct error *err)
 {
 	struct stat st;
 	const struct fetch_file *file = &k->f->files[k->i];
 	if (fstat(k->fd, &st))
 		return error_errno(err, "%s", k->path);
-	if (!st.st_size || (file->size >= 0 ? st.st_size > file->size : (uint64_t)st.st_size > k->most))
+	if (!st.st_size || !is_checked(file) || (file->size >= 0 ? st.st_size > file->size : (uint64_t)st.st_size > k->most))
 		return restart(k, err);
 	char *block = malloc(BLOCK);
 	enum status s = block ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, "no memory to read %s", k->path);

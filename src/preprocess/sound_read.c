@@ -98,6 +98,7 @@ static const struct chunked {
 	bool is_whole, is_big_endian;
 } chunked[] = {
 	{ "RIFF", "WAVE", 8, 12, 2, "data", 4, 4, false, false }, { "RF64", "WAVE", 8, 12, 2, "data", 4, 4, false, false },
+	{ "RIFX", "WAVE", 8, 12, 2, "data", 4, 4, false, true },
 	{ "FORM", "AIF", 8, 12, 2, "SSND", 4, 4, false, true },    // AIFF, AIFC
 	{ "riff", "wave", 24, 40, 8, "data", 16, 8, true, false }, // W64, whose names are GUIDs that begin so
 };
@@ -107,7 +108,8 @@ static bool begins(const uint8_t *data, size_t nbytes, size_t at, const char *wi
 	return nbytes >= at + strlen(with) && memcmp(data + at, with, strlen(with)) == 0;
 }
 
-// Bytes of samples by the header, and those that are there; false: it says nothing.
+// Bytes of samples by the header, and those that are there; false: it says nothing. Of more chunks than any program writes it is
+// taken to say more than there is.
 static bool samples_said(const struct chunked *c, const uint8_t *data, size_t nbytes, uint64_t *said, uint64_t *there)
 {
 	const size_t head = (size_t)(c->name + c->length);
@@ -127,8 +129,27 @@ static bool samples_said(const struct chunked *c, const uint8_t *data, size_t nb
 		if (length > nbytes - at - head)
 			return false;
 		at += head + length + (c->align - length % c->align) % c->align;
+		if (i + 1 == CHUNKS_MOST) {
+			*said = UINT64_MAX;
+			return true;
+		}
 	}
 	return false;
+}
+
+// Tags of ID3 in front, which libsndfile passes over before it looks what a file is. Bytes; more than `nbytes` where one is cut
+// off.
+static size_t id3_nbytes(const uint8_t *data, size_t nbytes)
+{
+	enum { HEAD = 10, FOOTER = 16 };
+	size_t at = 0;
+
+	while (at <= nbytes && begins(data, nbytes, at, "ID3") && nbytes - at >= HEAD) {
+		const size_t size = (size_t)(data[at + 6] & 127) << 21 | (size_t)(data[at + 7] & 127) << 14 |
+			(size_t)(data[at + 8] & 127) << 7 | (data[at + 9] & 127);
+		at += HEAD + size + (data[at + 5] & FOOTER ? HEAD : 0);
+	}
+	return at;
 }
 
 // ---- MP3 ----------------------------------------------------------------------------------------------------------------
@@ -171,26 +192,18 @@ static bool mp3_total(const uint8_t *frame, size_t nbytes, uint64_t *frames, uin
 // One that is cut off within a frame, or has fewer than its first one says, which encoders count a little otherwise.
 static enum status check_mp3(const char *name, const uint8_t *data, size_t nbytes, struct error *err)
 {
-	enum { ID3 = 10, FOOTER = 16, LAX_FRAMES = 2, LAX = 2048 };
+	enum { LAX_FRAMES = 2, LAX = 2048 };
 	uint64_t frames = 0, length = 0, count = 0;
-	size_t at = 0, begin, n;
+	size_t at = 0, n;
 
-	while (begins(data, nbytes, at, "ID3") && nbytes - at >= ID3) {
-		const size_t size = (size_t)(data[at + 6] & 127) << 21 | (size_t)(data[at + 7] & 127) << 14 |
-			(size_t)(data[at + 8] & 127) << 7 | (data[at + 9] & 127);
-		at += ID3 + size + (data[at + 5] & FOOTER ? ID3 : 0);
-		if (at > nbytes)
-			return error_set(err, STATUS_BAD_INPUT, "%s: ends within its tag", name);
-	}
-	begin = at;
 	const bool said = nbytes - at >= 4 && mp3_frame(data + at) > 0 && mp3_total(data + at, nbytes - at, &frames, &length);
 	for (; nbytes - at >= 4 && (n = mp3_frame(data + at)) > 0 && n <= nbytes - at; count++)
 		at += n;
 	if (count > 0 && nbytes - at >= 4 && mp3_frame(data + at) > nbytes - at)
 		return error_set(err, STATUS_BAD_INPUT, "%s: ends within a frame", name);
-	if (said && (length > nbytes - begin + LAX || (at == nbytes && frames > count + LAX_FRAMES)))
+	if (said && (length > nbytes + LAX || (at == nbytes && frames > count + LAX_FRAMES)))
 		return error_set(err, STATUS_BAD_INPUT, "%s: says that it has %llu frames of %llu bytes, and has %llu of %zu",
-			name, (unsigned long long)frames, (unsigned long long)length, (unsigned long long)count, nbytes - begin);
+			name, (unsigned long long)frames, (unsigned long long)length, (unsigned long long)count, nbytes);
 	return STATUS_OK;
 }
 
@@ -205,12 +218,15 @@ static enum status check_samples(const char *name, const uint8_t *data, size_t n
 		if (begins(data, nbytes, 0, chunked[i].form) && begins(data, nbytes, chunked[i].kind_at, chunked[i].kind) &&
 			!samples_said(&chunked[i], data, nbytes, &said, &there))
 			return STATUS_OK;
-	if (begins(data, nbytes, 0, ".snd") && nbytes >= 12) { // AU: where they begin, how many bytes
-		const uint64_t at = number(data + 4, 4, true), length = number(data + 8, 4, true);
+	const bool is_au = begins(data, nbytes, 0, ".snd"), is_turned = begins(data, nbytes, 0, "dns.");
+	if ((is_au || is_turned) && nbytes >= 12) { // AU: where they begin, how many bytes
+		const uint64_t at = number(data + 4, 4, is_au), length = number(data + 8, 4, is_au);
 
 		said = length == UINT32_MAX ? 0 : length;
 		there = at < nbytes ? nbytes - at : 0;
 	}
+	if (said == UINT64_MAX && there == 0)
+		return error_set(err, STATUS_BAD_INPUT, "%s: has %d chunks before its samples", name, CHUNKS_MOST);
 	return said <= there ? STATUS_OK
 			     : error_set(err, STATUS_BAD_INPUT, "%s: says that it has %llu bytes of samples, and has %llu", name,
 				       (unsigned long long)said, (unsigned long long)there);
@@ -372,7 +388,8 @@ static enum status decode(
 
 	if (s)
 		return s;
-	if ((s = check_mp3(name, bytes->data, (size_t)bytes->size, err))) // before mpg123 speaks of it
+	const size_t tags = id3_nbytes(bytes->data, (size_t)bytes->size);
+	if ((s = check_mp3(name, bytes->data + tags, (size_t)bytes->size - tags, err))) // before mpg123 speaks of it
 		return s;
 	SNDFILE *file = l->sf_open_virtual(&io, SFM_READ, &info, bytes);
 	if (!file)
@@ -476,9 +493,12 @@ enum status sound_parse(struct arena *a, const char *name, const void *data, siz
 	struct bytes bytes = { data, (sf_count_t)nbytes, 0 };
 	struct decoded d = { 0 };
 	struct sound as_read;
-	enum status s = check_samples(name, data, nbytes, err);
+	const size_t tags = id3_nbytes(data, nbytes);
+	const uint8_t *begin = (const uint8_t *)data + tags;
+	enum status s = tags > nbytes ? error_set(err, STATUS_BAD_INPUT, "%s: ends within its tag", name)
+				      : check_samples(name, begin, nbytes - tags, err);
 
-	s = s ? s : ogg_check(name, data, nbytes, err);
+	s = s ? s : ogg_check(name, begin, nbytes - tags, err);
 	s = s ? s : decode(name, &bytes, wanted, &d, err);
 	if (!s && !d.length)
 		s = error_set(err, STATUS_BAD_INPUT, "%s: has no samples", name);

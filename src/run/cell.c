@@ -326,10 +326,17 @@ static const char *inputs_stamp(struct arena *a, const struct cell *c, const cha
 		c->data ? data_digest(a, c->data, c->path) : "");
 }
 
+// Is this an outcome of what the files contained, or may it be? What was exchanged or taken away meanwhile may be why a cell failed,
+// took too long or too much.
+static bool is_of_files(enum verdict v)
+{
+	return v != VERDICT_UNAVAILABLE && v != VERDICT_NOT_ASKED && v != VERDICT_INTERRUPTED;
+}
+
 // The child reads the inputs from them, that of a reference reads them again, and this process the outputs. `stamp` is of before.
 static void check_inputs(const struct cell *c, const char *golden, const char *stamp, struct cell_result *out, struct arena *a)
 {
-	if (!stamp || !verdict_ran(out->verdict) || text_is(stamp, inputs_stamp(a, c, golden)))
+	if (!stamp || !is_of_files(out->verdict) || text_is(stamp, inputs_stamp(a, c, golden)))
 		return;
 	not_asked(out,
 		c->data ? "the golden file, inputs or --data were changed while the model was measured: which of their contents "
@@ -439,9 +446,7 @@ static void check_files(const struct running *r, struct cell_result *out)
 	const struct cell *c = r->cell;
 	char now[65];
 
-	// What was taken away or exchanged may be why it failed, too.
-	if (!verdict_ran(out->verdict) && out->verdict != VERDICT_FAILED && out->verdict != VERDICT_CRASHED &&
-		out->verdict != VERDICT_UNSUPPORTED)
+	if (!is_of_files(out->verdict))
 		return;
 	model_fingerprint(now, c->path);
 	bool same = text_is(now, r->fingerprint) || (!model_identity(now, c->path, NULL, NULL) && text_is(now, r->identity));

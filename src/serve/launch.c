@@ -82,6 +82,13 @@ static bool names_other(const char *path, const struct stat *st, const char *oth
 	return does;
 }
 
+static void bar_folder(struct finding *f, enum browser_kind kind, const char *folder, int code)
+{
+	if (!f->barred[kind])
+		f->barred[kind] = arena_printf(
+			f->arena, "%s, in which a browser may be, cannot be looked into: %s", folder, strerror(code));
+}
+
 static void add_program(struct finding *f, const char *path, bool any_name)
 {
 	const char *name = base_name(path);
@@ -97,10 +104,10 @@ static void add_program(struct finding *f, const char *path, bool any_name)
 		const int code = errno;
 		if (error_is_of_name(code) || f->barred[kind])
 			return;
-		f->barred[kind] = lstat(path, &st)
-			? arena_printf(f->arena, "%.*s, in which a browser may be, cannot be looked into: %s",
-				  (int)(name - 1 - path), path, strerror(code))
-			: arena_printf(f->arena, "%s is there, and cannot be started: %s", path, strerror(code));
+		if (lstat(path, &st))
+			bar_folder(f, kind, arena_strndup(f->arena, path, (size_t)(name - path) - (name > path + 1)), code);
+		else
+			f->barred[kind] = arena_printf(f->arena, "%s is there, and cannot be started: %s", path, strerror(code));
 		return;
 	}
 	if (!S_ISREG(st.st_mode))
@@ -132,9 +139,16 @@ static void add_list(struct finding *f, const char *list, bool programs)
 		const char *item = arena_strndup(f->arena, at, n);
 
 		// A relative entry of PATH is the current folder or below it, which may be a stranger's.
-		if (n && (programs || *item == '/') && file_is_dir(item))
+		const bool looks = n && (programs || *item == '/');
+		struct stat st;
+		const int code = looks && stat(item, &st) ? errno : 0;
+
+		if (!error_is_of_name(code))
+			for (int i = 0; i < BROWSER_KINDS; i++)
+				bar_folder(f, (enum browser_kind)i, item, code);
+		else if (looks && !code && S_ISDIR(st.st_mode))
 			add_folder(f, item);
-		else if (n && programs)
+		else if (looks && programs)
 			add_program(f, item, true);
 		at += n + (at[n] == ':');
 	}

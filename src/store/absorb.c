@@ -40,8 +40,10 @@ struct absorbed {
 	" AS BIGINT[])) AS cell FROM source_comparison) l JOIN cell_map m ON " \
 	"m.old = l.cell WHERE " IS_OTHER " GROUP BY l.old;"
 #define CELLS_OF(column) "(SELECT m.new FROM " column "_map m WHERE m.old = s.id) AS " column
-#define OF_NEW_EVENT "s.event IN (SELECT old FROM event_map WHERE NOT known)"
-#define EVENT_NEW "(SELECT m.new FROM event_map m WHERE m.old = s.event) AS event, " CELL_OF("cell") " AS cell"
+// Of a table that comes over in parts: the numbers of this one.
+#define PART_OF(column) "(SELECT m.new FROM part m WHERE m.old = s." column ") AS " column
+#define IN_PART(column) "s." column " IN (SELECT old FROM part)"
+#define EVENT_NEW PART_OF("event") ", " CELL_OF("cell") " AS cell"
 #define NEXT(table) "(SELECT COALESCE(max(id), 0) FROM main." table ") + row_number() OVER (ORDER BY s.id) AS id"
 #define RUN_NEW "(SELECT m.new FROM run_map m WHERE m.old = s.run) AS run"
 
@@ -106,21 +108,18 @@ static const struct absorbed tables[] = {
 	{ "artifact", "s.* REPLACE ((SELECT m.new FROM model_map m WHERE m.old = s.model) AS model)",
 		"s.key NOT IN (SELECT key FROM main.artifact)", NULL },
 	{ "cell",
-		"s.* REPLACE (" CELL_OF("id") " AS id, " RUN_NEW
-					      ", " OTHER_CELL_OF("fallback_of") ", COALESCE(s.origin_id, s.id) AS origin_id)",
-		"s.id IN (SELECT old FROM cell_map WHERE NOT known)", "id" },
-	{ "event",
-		"s.* REPLACE ((SELECT m.new FROM event_map m WHERE m.old = s.id) AS id, " RUN_NEW
-		", " CELL_OF("cell") " AS cell)",
-		"s.id IN (SELECT old FROM event_map WHERE NOT known)", "id" },
+		"s.* REPLACE (" PART_OF("id") ", " RUN_NEW ", " OTHER_CELL_OF("fallback_of") ", COALESCE(s.origin_id, s.id) AS "
+											     "origin_id)",
+		IN_PART("id"), "id" },
+	{ "event", "s.* REPLACE (" PART_OF("id") ", " RUN_NEW ", " CELL_OF("cell") " AS cell)", IN_PART("id"), "id" },
 	{ "measurement",
 		"s.* REPLACE (" EVENT_NEW ", " CELL_OF("row") " AS \"row\", " OTHER_CELL_OF("fallback_of") ", " OTHER_CELL_OF(
 			"fallback_against") ", " OTHER_CELL_OF("against_float32_row") ", " OTHER_CELL_OF("alone_row") ")",
-		OF_NEW_EVENT, "event" },
-	{ "sample", "s.* REPLACE (" EVENT_NEW ")", OF_NEW_EVENT, "event" },
-	{ "placement", "s.* REPLACE (" EVENT_NEW ")", OF_NEW_EVENT, "event" },
-	{ "profile_node", "s.* REPLACE (" EVENT_NEW ")", OF_NEW_EVENT, "event" },
-	{ "output_check", "s.* REPLACE (" EVENT_NEW ")", OF_NEW_EVENT, "event" },
+		IN_PART("event"), "event" },
+	{ "sample", "s.* REPLACE (" EVENT_NEW ")", IN_PART("event"), "event" },
+	{ "placement", "s.* REPLACE (" EVENT_NEW ")", IN_PART("event"), "event" },
+	{ "profile_node", "s.* REPLACE (" EVENT_NEW ")", IN_PART("event"), "event" },
+	{ "output_check", "s.* REPLACE (" EVENT_NEW ")", IN_PART("event"), "event" },
 	{ "platform_detection", "s.* REPLACE (" NEXT("platform_detection") ", " RUN_NEW ")",
 		"s.run IN (SELECT old FROM run_map WHERE NOT known)", NULL },
 	{ "comparison", "s.* REPLACE (" NEXT("comparison") ", " RUN_NEW ", " CELLS_OF("rows_a") ", " CELLS_OF("rows_b") ")",
@@ -460,14 +459,15 @@ static enum status name_parts_of(struct db *d, struct arena *a, const char *file
 // that are put in the place of theirs are looked up. `map`: of these numbers.
 static enum status find_parts(struct db *d, struct arena *a, const char *map, struct table *out, struct error *err)
 {
-	enum { PART = 4000 };
+	enum { PART = 4000, PARTS_MOST = 64 }; // each part is a look over the whole source
 
 	return db_query(d, a,
 		arena_printf(a,
 			"SELECT CAST(min(old) AS VARCHAR) AS first, CAST(max(old) AS VARCHAR) AS last FROM"
-			" (SELECT old, row_number() OVER (ORDER BY old) // %d AS part FROM %s WHERE NOT known) GROUP BY part "
-			"ORDER BY part",
-			PART, map),
+			" (SELECT old, row_number() OVER (ORDER BY old) // (SELECT greatest(%d, count(*) // %d + 1) FROM %s "
+			"WHERE NOT "
+			"known) AS part FROM %s WHERE NOT known) GROUP BY part ORDER BY part",
+			PART, PARTS_MOST, map, map),
 		NULL, 0, out, err);
 }
 
@@ -475,6 +475,11 @@ static enum status take_part(struct db *d, const struct absorbed *t, const struc
 {
 	struct text sql = { 0 };
 
+	if (t->number != NULL)
+		text_addf(&sql,
+			"CREATE OR REPLACE TEMP TABLE part AS SELECT old, new FROM %s_map WHERE NOT known AND old BETWEEN %s AND "
+			"%s;",
+			text_is(t->table, "cell") ? "cell" : "event", table_get(parts, i, "first"), table_get(parts, i, "last"));
 	text_addf(
 		&sql, "INSERT INTO main.%s BY NAME SELECT %s FROM source_%s s WHERE %s", t->table, t->select, t->table, t->where);
 	if (t->number != NULL)

@@ -140,6 +140,11 @@ bounded 0 6 500 "$ASSAY" import lists.duckdb --db listed.duckdb
 forge lists_long "INSERT INTO comparison BY NAME SELECT i AS id, 1 AS run, 'm' AS model, 'latency_ms' AS metric, 'faster' AS verdict, 'x' || i AS compared_at, '[' || repeat('1,', 400000) || '1]' AS rows_a FROM range(1, 50) r(i)"
 bounded 1 4 300 "$ASSAY" import lists_long.duckdb --db new.duckdb
 has err 'its comparisons name more rows than it may have'
+# Events came over in parts, of which each was a look over all: 8.6 MB took 18 s, and their square of more.
+if [ -n "${ASSAY_LONG:-}" ]; then
+	forge events "INSERT INTO event BY NAME SELECT 1000 + i AS id, (SELECT min(id) FROM run) AS run, 'note' AS kind, (SELECT min(happened_at) FROM event) + to_microseconds(i) AS happened_at FROM range(400000) r(i)"
+	bounded 0 9 800 "$ASSAY" import events.duckdb --db events_new.duckdb
+fi
 # Read where they are.
 forge alike "INSERT INTO sample SELECT 1, 3, 0, 1.0 FROM range(4600000)"
 bounded 1 1 100 "$ASSAY" report --db alike.duckdb

@@ -472,6 +472,16 @@ static void test_other_forms_that_say_more(void **state)
 		const char *name, *head, *words;
 	} forms[] = {
 		{ "said.au", "'.snd' 00000018 000186a0 00000003 00003e80 00000001", "100000 bytes of samples, and has 1000" },
+		{ "said.turned.au", "'dns.' 18000000 a0860100 03000000 803e0000 01000000",
+			"100000 bytes of samples, and has 1000" },
+		{ "said.rifx", "'RIFX' 000186c4 'WAVE' 'fmt ' 00000010 0001 0001 00003e80 00007d00 0002 0010 'data' 000186a0",
+			"100000 bytes of samples, and has 1000" },
+		// A tag of ID3, of 4 bytes, in front.
+		{ "said.tagged.wav",
+			"494433 0300 00 00000004 00000000 'RIFF' c4860100 'WAVE' 'fmt ' 10000000 0100 0100 803e0000 007d0000 "
+			"0200 1000 "
+			"'data' a0860100",
+			"100000 bytes of samples, and has 1000" },
 		{ "said.aiff", "'FORM' 000186ce 'AIFF' 'COMM' 00000012 0001 0000c350 0010 400cfa00000000000000 'SSND' 000186a8",
 			"100008 bytes of samples, and has 1008" },
 		{ "said.rf64",
@@ -494,6 +504,14 @@ static void test_other_forms_that_say_more(void **state)
 		put_bytes(forms[i].name, bytes, put_head(bytes, forms[i].head) + (is_aiff ? 1008 : 1000));
 		refuses(path(forms[i].name), forms[i].words);
 	}
+	// Chunks without bytes, more of them than are passed over.
+	static char many[44 + 1001 * 8 + 1000];
+	size_t n = put_head(many, "'RIFF' ffffffff 'WAVE' 'fmt ' 10000000 0100 0100 803e0000 007d0000 0200 1000");
+	for (int i = 0; i < 1001; i++)
+		n += put_head(many + n, "'junk' 00000000");
+	n += put_head(many + n, "'data' a0860100");
+	put_bytes("many.wav", many, n + 1000);
+	refuses(path("many.wav"), "has 1000 chunks before its samples");
 }
 
 // A FLAC file whose header says four thousand million samples, or no number, and has 2400.

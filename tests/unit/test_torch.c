@@ -267,6 +267,27 @@ static void preference(void **state)
 	unlink(path("pytorch_model.bin.index.json"));
 }
 
+// PyTorch's reader finds it in any letters: its numbers were read in the other order.
+static void byte_order_in_any_letters(void **state)
+{
+	static const char name[] = "zip/byteorder";
+	struct checkpoint c;
+	struct error e = { 0 };
+	char *data;
+	size_t nbytes, found = 0;
+
+	(void)state;
+	assert_int_equal(file_read(&arena, data_path("zip.bin"), 1 << 20, &data, &nbytes, NULL), STATUS_OK);
+	for (char *at = data; (at = memmem(at, nbytes - (size_t)(at - data), name, sizeof name - 1)); at += sizeof name, found++)
+		memcpy(at, "zip/ByteOrder", sizeof name - 1);
+	assert_int_equal(found, 2); // before its bytes, and in the table of contents
+	memcpy(memmem(data, nbytes, "little", 6), "big   ", 6);
+	assert_int_equal(file_put(path("pytorch_model.bin"), data, nbytes, NULL), STATUS_OK);
+	assert_int_equal(checkpoint_open(&c, scratch, &e), STATUS_UNSUPPORTED);
+	assert_non_null(strstr(e.text, "was written on a big-endian machine"));
+	unlink(path("pytorch_model.bin"));
+}
+
 // What a machine that counts too little would fall over: depth, memo, stack, sizes.
 static void hostile_pickles(void **state)
 {
@@ -276,24 +297,8 @@ static void hostile_pickles(void **state)
 		size_t n;
 	} cases[] = {
 #define P(text) { text, sizeof text - 1 }
-		P(""),
-		P("."),
-		P("\x80\x02"),
-		P("\x80\x02."),
-		P("\x80\x01N."),
-		P("\x80\x06N."),
-		P("R."),
-		P("N)R."),
-		P("(."),
-		P("t."),
-		P("(0."),
-		P("u."),
-		P("}s."),
-		P("}(Nu."),
-		P("]a."),
-		P("h\0."),
-		P("Nr\xff\xff\xff\xff."),
-		P("Nq\xff."),
+		P(""), P("."), P("\x80\x02"), P("\x80\x02."), P("\x80\x01N."), P("\x80\x06N."), P("R."), P("N)R."), P("(."),
+		P("t."), P("(0."), P("u."), P("}s."), P("}(Nu."), P("]a."), P("h\0."), P("Nr\xff\xff\xff\xff."), P("Nq\xff."),
 		P("X\xff\xff\xff\xff"
 		  "a."),
 		P("\x8d\xff\xff\xff\xff\xff\xff\xff\xff"
@@ -302,24 +307,12 @@ static void hostile_pickles(void **state)
 		  "a."),
 		P("\x8b\xff\xff\xff\x7f"
 		  "a."),
-		P("ccollections\nOrderedDict\n."),
-		P("ccollections\nOrderedDict\nNR."),
-		P("ccollections\n"),
-		P("ctorch\nFloatStorage\n)R."),
-		P("ctorch._utils\n_rebuild_tensor_v2\n)R."),
-		P("NQ."),
-		P("(Q."),
-		P(")Q."),
-		P("Nb."),
-		P("2."),
-		P("1."),
-		P("I1\n."),
-		P("S'x'\n."),
-		P("\x93."),
-		P("NN\x93."),
-		P("ctorch._utils\n_rebuild_parameter\nN\x85R."),
-		P("ctorch\nSize\nN\x85R."),
-		P("G\0."),
+		P("ccollections\nOrderedDict\n."), P("ccollections\nOrderedDict\nNR."), P("ccollections\n"),
+		P("ctorch\nFloatStorage\n)R."), P("ctorch._utils\n_rebuild_tensor_v2\n)R."), P("NQ."), P("(Q."), P(")Q."),
+		P("Nb."), P("2."), P("1."), P("I1\n."), P("S'x'\n."), P("\x93."), P("NN\x93."),
+		P("ctorch._utils\n_rebuild_parameter\nN\x85R."), P("ctorch\nSize\nN\x85R."), P("G\0."),
+		P("(X\7\0\0\0storagectorch\nFloatStorage\nX\1\0\0\0kX\3\0\0\0cpuK\1(X\1\0\0\0vK\0K\1ttQ."), // a view
+		P("}}X\4\0\0\0keysNsb."),                                                                   // a method
 #undef P
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -455,6 +448,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(layouts), cmocka_unit_test(nested), cmocka_unit_test(other_types),
 		cmocka_unit_test(refusals), cmocka_unit_test(byte_order), cmocka_unit_test(preference),
-		cmocka_unit_test(hostile_pickles), cmocka_unit_test(damaged) };
+		cmocka_unit_test(byte_order_in_any_letters), cmocka_unit_test(hostile_pickles), cmocka_unit_test(damaged) };
 	return cmocka_run_group_tests(tests, setup, scratch_remove);
 }
