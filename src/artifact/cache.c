@@ -49,7 +49,10 @@ static bool begins_in_hex(const char *name, size_t n)
 
 static bool is_digest(const char *name) // DEVICE-INODE
 {
-	return strspn(name, "0123456789abcdef-") == strlen(name);
+	static const char digits[] = "0123456789abcdef";
+	const size_t n = strspn(name, digits);
+
+	return n > 0 && name[n] == '-' && name[n + 1] && !name[n + 1 + strspn(name + n + 1, digits)];
 }
 
 // O_NONBLOCK here and below: opening a FIFO would wait for somebody at its other end.
@@ -302,7 +305,7 @@ static void remove_stale(const char *parent)
 	DIR *dir = opendir(parent);
 	for (struct dirent *e; dir && (e = readdir(dir));) {
 		struct stat st;
-		if (!text_starts(e->d_name, "tmp-") || !begins_in_hex(e->d_name + 4, 16) ||
+		if (!text_starts(e->d_name, "tmp-") || !begins_in_hex(e->d_name + 4, 16) || e->d_name[20] != '.' ||
 			fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISDIR(st.st_mode) ||
 			time(NULL) - st.st_mtim.tv_sec < STALE_S)
 			continue;
@@ -383,7 +386,8 @@ static bool counts(const struct entry *e)
 		return e->unit && is_key(base_name(e->unit));
 	if (e->part == PART_DIGEST)
 		return e->unit && is_digest(e->name);
-	return e->part == PART_REFERENCE && e->unit && begins_in_hex(base_name(e->unit), 64) && !text_ends(e->name, ".part");
+	return e->part == PART_REFERENCE && e->unit && begins_in_hex(base_name(e->unit), 64) &&
+		(text_ends(e->name, ".safetensors") || text_ends(e->name, ".json"));
 }
 
 static struct timespec last_use(struct arena *a, const struct entry *e)

@@ -56,9 +56,7 @@ bool model_has_inside(const char *folder, const char *path)
 	return root_of(root, folder) && is_within(root, path);
 }
 
-// Without what changes nothing: "a//./b" is "a/b". NULL: absolute, or with a "..", or ONNX Runtime's word for an address in
-// memory, which engines take for one.
-static const char *plain_location(struct arena *a, const char *location)
+const char *model_plain_location(struct arena *a, const char *location)
 {
 	char *out = arena_strdup(a, location), *to = out;
 
@@ -190,7 +188,7 @@ static const char *onnx_files(
 	struct model_file *files = ARENA_ARRAY(a, external->count + 1, struct model_file);
 	files[n++] = (struct model_file){ ".onnx", path }; // whatever it is called
 	for (size_t i = 0; i < external->count; i++) {
-		const char *plain = plain_location(a, external->locations[i]);
+		const char *plain = model_plain_location(a, external->locations[i]);
 
 		files[n++] = (struct model_file){ plain ? plain : external->locations[i],
 			plain ? arena_printf(a, "%s%s", folder, plain) : NULL };

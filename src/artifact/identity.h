@@ -33,6 +33,10 @@ enum { MODEL_TREE_DEEP = 3 };
 bool model_tree(const char *folder, struct arena *a, struct model_file **out, size_t *count);
 bool model_is_weights(const char *name); // by its ending
 
+// Of a location of external data, what changes nothing taken out: "a//./b" is "a/b". NULL: absolute, or with a "..", or ONNX
+// Runtime's word for an address in memory, which engines take for one.
+const char *model_plain_location(struct arena *a, const char *location);
+
 // Does a path below the folder end within the model, links followed? What a link leads to outside is neither read nor copied.
 bool model_has_inside(const char *folder, const char *path);
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "artifact/artifact.h"
+#include "artifact/identity.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "onnx/names.h"
@@ -40,8 +41,8 @@ struct cutter {
 	struct arena *arena;
 	const struct artifact *art;
 	const struct checkpoint *checkpoint;
-	struct source *sources;
-	size_t source_count;
+	struct source **sources;
+	size_t source_count, source_capacity;
 	struct use *uses;
 	size_t count, capacity;
 };
@@ -50,12 +51,15 @@ struct cutter {
 
 static enum status find_source(struct cutter *w, const char *location, const struct source **out, struct error *err)
 {
+	const char *plain = w->checkpoint ? location : model_plain_location(w->arena, location);
+	if (!plain)
+		return error_set(err, STATUS_BAD_INPUT, "%s: lies outside the graph's folder", location);
 	for (size_t i = 0; i < w->source_count; i++)
-		if (!strcmp(w->sources[i].location, location)) {
-			*out = &w->sources[i];
+		if (!strcmp(w->sources[i]->location, plain)) {
+			*out = w->sources[i];
 			return STATUS_OK;
 		}
-	struct source s = { .location = location };
+	struct source s = { .location = plain };
 	if (w->checkpoint) {
 		for (size_t i = 0; i < w->checkpoint->shard_count && !s.map; i++)
 			if (!strcmp(w->checkpoint->shards[i].location, location)) {
@@ -83,13 +87,16 @@ static enum status find_source(struct cutter *w, const char *location, const str
 		if (st)
 			return st;
 	}
-	struct source *more = ARENA_ARRAY(w->arena, w->source_count + 1, struct source);
-	for (size_t i = 0; i < w->source_count; i++)
-		more[i] = w->sources[i];
-	// Uses point at sources: the old array stays valid, its rows do not change.
-	more[w->source_count] = s;
-	w->sources = more;
-	*out = &w->sources[w->source_count++];
+	if (w->source_count == w->source_capacity) {
+		w->source_capacity = w->source_capacity ? 2 * w->source_capacity : 16;
+		struct source **more = ARENA_ARRAY(w->arena, w->source_capacity, struct source *);
+		for (size_t i = 0; i < w->source_count; i++)
+			more[i] = w->sources[i];
+		w->sources = more;
+	}
+	struct source *kept = ARENA_NEW(w->arena, struct source);
+	*kept = s;
+	*out = w->sources[w->source_count++] = kept;
 	return STATUS_OK;
 }
 
@@ -99,6 +106,25 @@ static const char *external(const Onnx__TensorProto *t, const char *key)
 		if (t->external_data[i]->key && !strcmp(t->external_data[i]->key, key))
 			return t->external_data[i]->value;
 	return NULL;
+}
+
+// Of a tensor whose data has no length: by its type and shape, within the `nbytes` that are there.
+static enum status size_of(const Onnx__TensorProto *t, const char *name, uint64_t *nbytes, struct error *err)
+{
+	const enum dtype dtype = dtype_of_onnx(t->data_type);
+	uint64_t n = dtype_size(dtype);
+
+	if (dtype == DTYPE_NONE)
+		return error_set(err, STATUS_UNSUPPORTED, "%s: its data has no length, and element type %d is not taken here",
+			name, t->data_type);
+	for (size_t i = 0; i < t->n_dims; i++)
+		if (t->dims[i] < 0 || __builtin_mul_overflow(n, (uint64_t)t->dims[i], &n))
+			n = UINT64_MAX;
+	if (n > *nbytes)
+		return error_set(err, STATUS_BAD_INPUT, "%s: its shape takes more than the %llu bytes that are there", name,
+			(unsigned long long)*nbytes);
+	*nbytes = n;
+	return STATUS_OK;
 }
 
 static enum status add_tensor(struct cutter *w, Onnx__TensorProto *t, struct error *err)
@@ -125,6 +151,8 @@ static enum status add_tensor(struct cutter *w, Onnx__TensorProto *t, struct err
 			(unsigned long long)length, (unsigned long long)offset, location, u.source->nbytes);
 	if (length_text)
 		u.nbytes = (uint64_t)length;
+	else if ((st = size_of(t, name, &u.nbytes, err)))
+		return st;
 	if (w->count == w->capacity) {
 		w->capacity = w->capacity ? 2 * w->capacity : 64;
 		struct use *more = ARENA_ARRAY(w->arena, w->capacity, struct use);

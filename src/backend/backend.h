@@ -238,9 +238,9 @@ enum status session_option_word(
 // XDG_DATA_HOME/assay/engines, the build tree's dependency folder, the system loader. In each, FOLDER/BUILD/ goes first; a build
 // without a dash in its name is also found in FOLDER itself ("onnxruntime" is the plain one, "onnxruntime-gpu" is not to be
 // taken for it). `pattern` is a glob of the file name, "libonnxruntime.so.*"; the newest match wins. `path` is in `a`.
-// UNAVAILABLE: none (*path is NULL), or the newest is no regular file (*path is its name), which might be waited for.
-// NOT_ASKED: it is nowhere, and a folder could not be looked into, or the one of XDG_DATA_HOME is one that other users may write
-// into (base/owned.h), which is left out; or one of ASSAY_ENGINE_PATH could not be looked into, before it was found.
+// UNAVAILABLE: none (*path is NULL). NOT_ASKED: the newest is no regular file (*path is its name), which might be waited for; or
+// it is nowhere, and a folder could not be looked into, or the one of XDG_DATA_HOME is one that other users may write into
+// (base/owned.h), which is left out; or one of ASSAY_ENGINE_PATH could not be looked into, before it was found.
 enum status library_find(struct arena *a, const char *build, const char *pattern, const char **path, struct error *err);
 // The newest of the pattern in that file's folder; NULL: none.
 const char *library_beside(struct arena *a, const char *file, const char *pattern);

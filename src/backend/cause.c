@@ -51,6 +51,9 @@ static const struct signature table[] = {
 		"Input/output error|Stale file handle|Transport endpoint is not connected|Structure needs cleaning|Bad message|"
 		"Remote I/O error|Cannot send after transport endpoint shutdown|Required key not available|Key has expired",
 		STATUS_NOT_ASKED, 0, NULL, "does a disk fail, or has the server of a file system gone?" },
+	// library.c
+	{ NULL, NULL, "this user may not read |\\.so[.0-9]* cannot be read: ", STATUS_NOT_ASKED, 0, NULL,
+		"whose file is it, and does its disk fail?" },
 	{ NULL, NULL, "is there, and cannot be started: ", STATUS_NOT_ASKED, 0, NULL,
 		"let this user execute it, or take it out of PATH" },
 	{ NULL, NULL, "in which a browser may be, cannot be looked into: ", STATUS_NOT_ASKED, 0, NULL,
@@ -65,6 +68,13 @@ static const struct signature table[] = {
 	// openvino_devices.c
 	{ "openvino", NULL, "its (plugin|reader of ONNX files) .* cannot be opened: ", STATUS_NOT_ASKED, 0, NULL,
 		"is that file whole, and may this user read it? `assay setup` brings OpenVINO anew" },
+	// of the loader: what is there is damaged, or of another machine, and no other engine answers for it
+	{ NULL, NULL,
+		"([^ /:']+\\.so[.0-9]*): (invalid ELF header|file too short|wrong ELF class: [A-Z0-9]+|ELF load command [a-z ]+)",
+		STATUS_NOT_ASKED, 0, "the library \\1 is here, and is damaged or of another machine: \\2",
+		"`assay setup PLATFORM --again` brings it anew" },
+	{ NULL, NULL, "is (a folder|a named pipe|a special file) and no file: it is not opened", STATUS_NOT_ASKED, 0, NULL,
+		"take it away" },
 	{ "openvino", NULL, "its plugin .* is loaded, and lists none", STATUS_NOT_ASKED, 0, NULL,
 		"is this process kept from looking at its processors (sched_getaffinity, /proc, /sys)?" },
 	// of Xbyak, which oneDNN compiles with; process_check_code

@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "backend/cause.h"
 #include "base/file.h"
 #include "base/owned.h"
 #include "base/watcher.h"
@@ -250,7 +251,7 @@ enum status library_find(struct arena *a, const char *build, const char *pattern
 			break;
 		if (*path)
 			return !irregular(*path) ? STATUS_OK
-						 : error_set(err, STATUS_UNAVAILABLE, "%s is %s and no file: it is not opened",
+						 : error_set(err, STATUS_NOT_ASKED, "%s is %s and no file: it is not opened",
 							   *path, irregular(*path));
 	}
 	*path = NULL;
@@ -305,6 +306,71 @@ static void give_up_loading(void *file)
 	limit.give_up(file);
 }
 
+// Why a library that is there cannot be opened or read; 0: it can, or it is not there.
+static int failure_of(const char *path)
+{
+	struct stat st;
+	char byte;
+	int code = 0, fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+	if (fd < 0) // a link that leads nowhere is there
+		return !error_is_of_name(errno) || (errno == ENOENT && !lstat(path, &st)) ? errno : 0;
+	if (read(fd, &byte, 1) < 0 && !error_is_of_name(errno))
+		code = errno;
+	close(fd);
+	return code;
+}
+
+// Words of why it cannot be read; NULL: it can, or is not there.
+static const char *unread_words(struct arena *a, const char *path)
+{
+	const int code = failure_of(path);
+
+	return !code             ? NULL
+		: code == EACCES ? arena_printf(a, "this user may not read %s", path)
+				 : arena_printf(a, "%s cannot be read: %s", path, strerror(code));
+}
+
+// A library of that name in the folders of engines, or in a folder of one of these.
+static const char *unread_in_places(struct arena *a, const char *name)
+{
+	struct places p = { .arena = a };
+	const char *words = NULL;
+	int code;
+
+	find_places(&p);
+	for (size_t i = 0; i < p.count && !words; i++) {
+		if (p.system[i] || (words = unread_words(a, arena_printf(a, "%s/%s", p.folder[i], name))))
+			continue;
+		DIR *dir = opendir(p.folder[i]);
+		for (struct dirent *e; dir && !words && (e = file_next(dir, &code));)
+			if (e->d_name[0] != '.')
+				words = unread_words(a, arena_printf(a, "%s/%s/%s", p.folder[i], e->d_name, name));
+		if (dir)
+			closedir(dir);
+	}
+	return words;
+}
+
+// Of `file`, which could not be loaded, or of the library that the loader named: it says of one that it cannot read what it says
+// of one that is nowhere ("libtbb.so.12: cannot open shared object file: ..."). NULL: no such one lies beside it or among the
+// engines.
+static const char *unread_library(struct arena *a, const char *file, const char *said)
+{
+	static const char missing[] = ": cannot open shared object file";
+	const char *end = strstr(said, missing), *slash = strrchr(file, '/'), *words = unread_words(a, file);
+
+	if (!end || words)
+		return words;
+	const char *begin = end;
+	while (begin > said && !strchr(" /'\"", begin[-1]))
+		begin--;
+	const char *name = arena_strndup(a, begin, (size_t)(end - begin));
+	if (slash)
+		words = unread_words(a, arena_printf(a, "%.*s/%s", (int)(slash - file), file, name));
+	return words ? words : unread_in_places(a, name);
+}
+
 void *library_load(struct arena *a, const char *file, int binding, const char **why)
 {
 	const char *odd = strchr(file, '/') ? irregular(file) : NULL, *words;
@@ -321,41 +387,14 @@ void *library_load(struct arena *a, const char *file, int binding, const char **
 		failure = watcher_begin(&watcher, 1e3 * (limit.seconds + 1), give_up_loading, arena_strdup(a, file));
 	if (failure)
 		*why = arena_printf(a, "no thread can be made to limit its time: %s", strerror(failure));
-	else if (!(handle = dlopen(file, binding | RTLD_LOCAL)))
-		*why = arena_strdup(a, (words = dlerror()) ? words : "no reason given");
+	else if (!(handle = dlopen(file, binding | RTLD_LOCAL))) {
+		const char *said = arena_strdup(a, (words = dlerror()) ? words : "no reason given");
+		*why = (words = unread_library(a, file, said)) ? words : said;
+	}
 	if (limit.give_up && !failure)
 		watcher_end(&watcher);
 	library_loading(NULL);
 	return handle;
-}
-
-// Why a library that is there cannot be opened or read; 0: it can, or it is not there.
-static int failure_of(const char *path)
-{
-	char byte;
-	int code = 0, fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-
-	if (fd < 0)
-		return error_is_of_name(errno) ? 0 : errno;
-	if (read(fd, &byte, 1) < 0 && !error_is_of_name(errno))
-		code = errno;
-	close(fd);
-	return code;
-}
-
-// The loader says of a library that it cannot read what it says of one that is nowhere. `why`: "libtbb.so.12: cannot open ...".
-// Such a one: `file`, or what is named and lies beside it, with *code; NULL: there is none.
-static const char *find_unread(struct arena *a, const char *file, const char *why, int *code)
-{
-	const char *slash = strrchr(file, '/');
-	const size_t n = strcspn(why, ":/");
-
-	if ((*code = failure_of(file)))
-		return file;
-	if (!slash || why[n] != ':')
-		return NULL;
-	const char *path = arena_printf(a, "%.*s/%.*s", (int)(slash - file), file, (int)n, why);
-	return (*code = failure_of(path)) ? path : NULL;
 }
 
 static enum status open_found(
@@ -368,15 +407,8 @@ static enum status open_found(
 		return st;
 	// Its words name the missing soname. The next folder is not tried: another version would answer for this one.
 	if (!(*handle = library_load(a, file, binding, &why))) {
-		int code;
-		const char *bad = find_unread(a, file, why, &code);
-
-		if (!bad)
-			return error_set(err, STATUS_UNAVAILABLE, "%s cannot be opened: %s", file, why);
-		return code == EACCES
-			? error_set(err, STATUS_NOT_ASKED, "%s cannot be opened, for this user may not read %s", file, bad)
-			: error_set(
-				  err, STATUS_NOT_ASKED, "%s cannot be opened: %s cannot be read: %s", file, bad, strerror(code));
+		const enum status as = cause_status(NULL, NULL, why, STATUS_UNAVAILABLE);
+		return error_set(err, as == STATUS_NOT_ASKED ? as : STATUS_UNAVAILABLE, "%s cannot be opened: %s", file, why);
 	}
 	*path = file;
 	return STATUS_OK;

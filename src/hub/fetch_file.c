@@ -305,6 +305,8 @@ static enum status sink_begin(void *context, const struct http_answer *x, struct
 	if (x->status != 206 && k->at) // it does not know ranges
 		s = restart(k, err);
 	int64_t whole = x->status == 206 ? x->range_total : x->length;
+	if (!s && !x->has_end && file->size < 0 && !is_checked(file)) // a connection that is cut ends it, too
+		return error_set(err, STATUS_FAILED, "%s: its server says neither how long it is nor where it ends", file->name);
 	if (!s && file->size < 0 && whole >= 0 && (uint64_t)whole > k->most)
 		return too_large(k, err);
 	if (file->size < 0)

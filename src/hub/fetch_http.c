@@ -305,6 +305,7 @@ void http_header(struct http_answer *x, const char *line, size_t length)
 		x->etag[0] = x->error_code[0] = x->error_message[0] = 0;
 		x->length = x->range_from = x->range_last = x->range_total = -1;
 		x->is_weak = false;
+		x->has_end = length > 6 && line[5] != '1'; // HTTP/2 and later
 		x->retry_after_s = 0;
 	} else if (header(line, length, "ETag", x->etag, sizeof x->etag)) {
 		x->is_weak = text_starts(x->etag, "W/");
@@ -315,8 +316,12 @@ void http_header(struct http_answer *x, const char *line, size_t length)
 		if (text_to_int(value, 0, INT64_MAX, &number))
 			x->linked_size = number;
 	} else if (header(line, length, "Content-Length", value, sizeof value)) {
-		if (text_to_int(value, 0, INT64_MAX, &number))
+		if (text_to_int(value, 0, INT64_MAX, &number)) {
 			x->length = number;
+			x->has_end = true;
+		}
+	} else if (header(line, length, "Transfer-Encoding", value, sizeof value)) {
+		x->has_end = x->has_end || text_ends(value, "chunked");
 	} else if (header(line, length, "Content-Range", value, sizeof value)) {
 		char *dash = strchr(value, '-'), *slash = strchr(value, '/');
 		if (slash && text_to_int(slash + 1, 0, INT64_MAX, &number))

@@ -21,6 +21,7 @@ struct http_answer { // of the last hop; linked_* and commit of the last hop tha
 	char error_code[64];            // X-Error-Code: GatedRepo, RepoNotFound, RevisionNotFound, EntryNotFound
 	char error_message[512];        // for people; printable
 	int64_t linked_size, length;    // -1: not given
+	bool has_end;                   // it says where it ends (a length, chunks, HTTP/2); else where the connection does
 	bool is_weak;                   // the ETag is: two versions that are not the same, byte by byte, may have it
 	int64_t range_from, range_last; // of Content-Range; -1: none
 	int64_t range_total;            // of Content-Range, the whole file; -1: none or "*"

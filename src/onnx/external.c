@@ -311,11 +311,37 @@ const char *onnx_check_truths(const uint8_t *bytes, size_t nbytes)
 	return NULL;
 }
 
+// Of two places of one tensor's data assay takes the first, ONNX Runtime and OpenVINO the last.
+static void check_entries(struct found *f, struct wire tensor)
+{
+	static const char *const keys[] = { "location", "offset", "length" };
+	unsigned seen = 0;
+	struct wire_field field;
+
+	while (next(f, &tensor, &field)) {
+		struct wire key, value;
+		if (field.kind != WIRE_BYTES || field.number != TENSOR_ENTRY)
+			continue;
+		read_entry(f, field.bytes, &key, &value);
+		for (unsigned i = 0; i < sizeof keys / sizeof *keys; i++) {
+			if (!key.at || !is_word(key, keys[i]))
+				continue;
+			if (seen >> i & 1)
+				f->lacks = "has a weight whose data lies in two places, of which readers take one or the other: "
+					   "it is two "
+					   "models";
+			seen |= 1u << i;
+		}
+	}
+}
+
 // Of a constant that has two values, and of truth values that are neither 0 nor 1, engines make different things.
 static void check_said(struct found *f, const struct said *x, struct wire message)
 {
 	if (x->attributes > 1 && is_word(x->op, "Constant"))
 		f->lacks = "has a constant with two values, of which engines take one or the other: it is two models";
+	if (x->is_external && !f->lacks)
+		check_entries(f, message);
 	if (x->type != TYPE_BOOL || f->lacks)
 		return;
 	f->lacks = x->has_more_than_one ? no_truth : onnx_check_truths(x->raw.at, (size_t)(x->raw.end - x->raw.at));

@@ -326,8 +326,8 @@ static const char *inputs_stamp(struct arena *a, const struct cell *c, const cha
 		c->data ? data_digest(a, c->data, c->path) : "");
 }
 
-// Is this an outcome of what the files contained, or may it be? What was exchanged or taken away meanwhile may be why a cell failed,
-// took too long or too much.
+// Is this an outcome of what the files contained, or may it be? What was exchanged or taken away meanwhile may be why a cell
+// failed, took too long or too much.
 static bool is_of_files(enum verdict v)
 {
 	return v != VERDICT_UNAVAILABLE && v != VERDICT_NOT_ASKED && v != VERDICT_INTERRUPTED;

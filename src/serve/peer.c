@@ -41,12 +41,12 @@ static void address_text(char *out, size_t size, const struct sockaddr *peer, bo
 enum { UNLISTED = -1, ENDED = -2, UNASKED = -3 };
 
 #ifdef __linux__
-// The same of one connection of 127.0.0.1 or ::1, which the kernel finds by its addresses: with the thousands that another user
-// opens, each look at the whole list takes milliseconds. UNASKED: another address, or a kernel without the protocol.
-static long long user_by_addresses(const struct sockaddr *peer, unsigned port)
+// The same of one connection, which the kernel finds by its addresses: with the thousands that another user opens, each look at
+// the whole list takes milliseconds. UNASKED: our address is any, or a kernel without the protocol.
+static long long user_by_addresses(const struct sockaddr *peer, const struct sockaddr *own, unsigned port)
 {
-	const struct sockaddr_in *four = (const void *)peer;
-	const struct sockaddr_in6 *six = (const void *)peer;
+	const struct sockaddr_in *four = (const void *)peer, *own_four = (const void *)own;
+	const struct sockaddr_in6 *six = (const void *)peer, *own_six = (const void *)own;
 	struct {
 		struct nlmsghdr head;
 		struct inet_diag_req_v2 ask;
@@ -60,12 +60,15 @@ static long long user_by_addresses(const struct sockaddr *peer, unsigned port)
 	const struct inet_diag_msg *found = NLMSG_DATA(&told.head);
 	const struct nlmsgerr *failed = NLMSG_DATA(&told.head);
 
-	if (peer->sa_family == AF_INET && four->sin_addr.s_addr == htonl(INADDR_LOOPBACK)) {
-		id->idiag_src[0] = id->idiag_dst[0] = four->sin_addr.s_addr;
+	if (peer->sa_family != own->sa_family)
+		return UNASKED;
+	if (peer->sa_family == AF_INET && own_four->sin_addr.s_addr != htonl(INADDR_ANY)) {
+		id->idiag_src[0] = four->sin_addr.s_addr;
+		id->idiag_dst[0] = own_four->sin_addr.s_addr;
 		id->idiag_sport = four->sin_port;
-	} else if (peer->sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&six->sin6_addr)) {
+	} else if (peer->sa_family == AF_INET6 && !IN6_IS_ADDR_UNSPECIFIED(&own_six->sin6_addr)) {
 		memcpy(id->idiag_src, &six->sin6_addr, sizeof id->idiag_src);
-		memcpy(id->idiag_dst, &six->sin6_addr, sizeof id->idiag_dst);
+		memcpy(id->idiag_dst, &own_six->sin6_addr, sizeof id->idiag_dst);
 		id->idiag_sport = six->sin6_port;
 	} else {
 		return UNASKED;
@@ -84,9 +87,9 @@ static long long user_by_addresses(const struct sockaddr *peer, unsigned port)
 	return found->idiag_state == LISTENS ? UNLISTED : found->idiag_inode ? (long long)found->idiag_uid : ENDED;
 }
 #else
-static long long user_by_addresses(const struct sockaddr *peer, unsigned port)
+static long long user_by_addresses(const struct sockaddr *peer, const struct sockaddr *own, unsigned port)
 {
-	(void)peer, (void)port;
+	(void)peer, (void)own, (void)port;
 	return UNASKED;
 }
 #endif
@@ -111,10 +114,10 @@ static long long user_of(const char *list, const char *address, unsigned port)
 	return user;
 }
 
-bool peer_is_other_user(const struct sockaddr *peer, unsigned port)
+bool peer_is_other_user(const struct sockaddr *peer, const struct sockaddr *own, unsigned port)
 {
 	char address[64];
-	long long user = user_by_addresses(peer, port);
+	long long user = user_by_addresses(peer, own, port);
 	const bool is_asked = user != UNASKED;
 
 	if (!is_asked && peer->sa_family == AF_INET) {

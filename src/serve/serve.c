@@ -77,7 +77,8 @@ struct serve {
 	unsigned port; // ours; 0: it cannot be told
 	size_t kept;   // bytes of bodies that nobody waits for, of requests that are under way
 	bool own_user, closing;
-	struct error unread; // the first file of a folder that is there and could not be read
+	struct sockaddr_storage at; // where it listens; its port is below
+	struct error unread;        // the first file of a folder that is there and could not be read
 };
 
 struct request { // of one upload
@@ -567,7 +568,7 @@ static enum MHD_Result take_connection(void *context, const struct sockaddr *pee
 	pthread_mutex_lock(&s->lock); // serve_open holds it until the port is known
 	port = s->port;
 	pthread_mutex_unlock(&s->lock);
-	return port && peer_is_other_user(peer, port) ? MHD_NO : MHD_YES;
+	return port && peer_is_other_user(peer, (const struct sockaddr *)&s->at, port) ? MHD_NO : MHD_YES;
 }
 
 // At its end the descriptor is still open.
@@ -675,6 +676,7 @@ enum status serve_open(struct serve **out, const struct serve_at *how, struct er
 		snprintf(s->token + 2 * i, 3, "%02x", random[i]);
 	s->name = how && how->name ? copy_of(how->name) : NULL;
 	s->own_user = how && how->own_user;
+	s->at = at;
 	strangers_init(&s->strangers);
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_condattr_init(&attributes);

@@ -48,6 +48,32 @@ static bool is_locks(int fd, bool waits, struct stat *st)
 		!memcmp(first, MAGIC, sizeof first);
 }
 
+// A new file, which has its first bytes before it has its name, where the file system can do that. -1: there is one, or none can
+// be made.
+static int make_locks(const char *path, mode_t mode)
+{
+	struct arena a = { 0 };
+	const char *slash = strrchr(path, '/'), *folder = slash ? arena_printf(&a, "%.*s/", (int)(slash - path), path) : ".";
+	int fd = faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) ? open(folder, O_RDWR | O_TMPFILE | O_CLOEXEC, mode) : -1;
+	bool made = false;
+
+	if (fd >= 0)
+		made = !file_write_at(fd, MAGIC, RECORD_NBYTES, 0) &&
+			!linkat(AT_FDCWD, arena_printf(&a, "/proc/self/fd/%d", fd), AT_FDCWD, path, AT_SYMLINK_FOLLOW);
+	if (fd >= 0 && !made) {
+		close(fd);
+		fd = -1;
+	}
+	if (!made && (fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode)) >= 0 &&
+		file_write_at(fd, MAGIC, RECORD_NBYTES, 0)) {
+		unlink(path);
+		close(fd);
+		fd = -1;
+	}
+	arena_done(&a);
+	return fd;
+}
+
 // -1 also for a number that no run has.
 static int open_locks(const char *database, int64_t run, int flags)
 {
@@ -61,16 +87,11 @@ static int open_locks(const char *database, int64_t run, int flags)
 		return -1;
 	struct stat of, st;
 	const bool is_there = !stat(database, &of);
-	int fd = -1;
-	if (flags & O_CREAT)
-		fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, is_there ? 0600 : 0666);
-	const bool is_new = fd >= 0;
-	if (!is_new) // a FIFO there is not waited for, and has no locks
+	int fd = flags & O_CREAT ? make_locks(path, is_there ? 0600 : 0666) : -1;
+
+	if (fd < 0) // a FIFO there is not waited for, and has no locks
 		fd = open(path, (flags & ~O_CREAT) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-	const bool is_half = is_new && file_write_at(fd, MAGIC, RECORD_NBYTES, 0);
-	if (is_half)
-		unlink(path);
-	if (fd >= 0 && (is_half || !is_locks(fd, flags & O_CREAT, &st) || (is_there && !db_believes(&of, &st)))) {
+	if (fd >= 0 && (!is_locks(fd, flags & O_CREAT, &st) || (is_there && !db_believes(&of, &st)))) {
 		close(fd);
 		fd = -1;
 	}

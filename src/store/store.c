@@ -200,7 +200,9 @@ enum status transaction_begin_with(struct store *s, bool write, struct db_openin
 
 	if (write && s->read_only)
 		return error_set(err, STATUS_BAD_INPUT, "%s was opened for reading only", s->path);
-	if (write)
+	if (!file_exists(s->path)) // it was there when the store was opened; DuckDB would make an empty one
+		status = error_set(err, STATUS_BAD_INPUT, "%s was removed while this command used it", s->path);
+	else if (write)
 		status = check_writable(s, err);
 	how.path = s->path;
 	how.write = write;

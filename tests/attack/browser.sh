@@ -41,9 +41,9 @@ url = urllib.parse.urlsplit(json.load(open(sys.argv[1]))["url"])
 bad = []
 
 
-def ask(method, headers):
+def ask(method, headers, source=None):
     try:
-        c = http.client.HTTPConnection(url.hostname, url.port, timeout=10)
+        c = http.client.HTTPConnection(url.hostname, url.port, timeout=10, source_address=source)
         c.putrequest(method, url.path + ("note?i=x" if method == "POST" else ""), skip_host="Host" in headers)
         for name, value in headers.items():
             c.putheader(name, value.replace("PORT", str(url.port)))
@@ -56,12 +56,12 @@ def ask(method, headers):
         return str(e)
 
 
-def as_other(uid, method):
+def as_other(uid, method, source):
     out, into = os.pipe()
     if os.fork() == 0:
         os.setgroups([])
         os.setresuid(uid, uid, uid)
-        os.write(into, ask(method, {}).encode())
+        os.write(into, ask(method, {}, source).encode())
         os._exit(0)
     os.close(into)
     with os.fdopen(out) as f:
@@ -70,10 +70,10 @@ def as_other(uid, method):
     return answer
 
 
-def attack(wanted, method, headers={}, uid=None):
-    got = ask(method, headers) if uid is None else as_other(uid, method)
+def attack(wanted, method, headers={}, uid=None, source=None):
+    got = ask(method, headers, source) if uid is None else as_other(uid, method, source)
     if got != wanted:
-        bad.append("%r, not %s: %s %s %s" % (got, wanted, method, headers, uid or ""))
+        bad.append("%r, not %s: %s %s %s %s" % (got, wanted, method, headers, uid or "", source or ""))
 
 
 attack("200", "GET")
@@ -92,6 +92,8 @@ attack("403", "POST", {"Origin": "http://127.0.0.1:1"})
 if os.environ["SUPER"] == "0":
     attack("refused", "GET", uid=65534)
     attack("refused", "POST", uid=65534)
+    attack("refused", "GET", uid=65534, source=("127.0.0.2", 0)) # found by its addresses, too
+attack("200", "GET", source=("127.0.0.2", 0))
 
 # Many who begin to ask and never end: the page is there all the same.
 held = []
