@@ -304,8 +304,9 @@ static void print_proof(const char **words, size_t count)
 
 	emit("Everything is here. `assay ");
 	for (size_t i = 0; i < count; i++)
-		if (!text_is(words[i], "operators"))
-			emit("%s %s", platforms++ == 0 ? "doctor" : "", words[i]);
+		if (!text_is(words[i], "operators")) // "web" is no platform, but of several
+			emit("%s%s%s", platforms++ == 0 ? "doctor" : "", platform_find(words[i]) ? " " : "",
+				platform_find(words[i]) ? words[i] : "");
 	emit("%s` %s it.\n",
 		platforms == count       ? count == 0 ? "doctor" : ""
 			: platforms == 0 ? "operators"

@@ -71,10 +71,8 @@ static void add_not_found(struct text *reasons, struct arena *a, enum browser_ki
 	else if (own.status == STATUS_NOT_ASKED)
 		text_addf(reasons, "%s%s", reasons->length ? "; " : "", own.text);
 	else if (!reasons->length)
-		text_addf(reasons,
-			"no %sbrowser was found in PATH, in ASSAY_BROWSER_PATH or beside the engines; `assay setup web` brings "
-			"one with WebNN",
-			such);
+		text_addf(reasons, "no %sbrowser was found in PATH, in ASSAY_BROWSER_PATH or beside the engines; %s", such,
+			kind == BROWSER_FIREFOX ? "Debian's package is firefox-esr" : "`assay setup web` brings one with WebNN");
 }
 
 enum status browser_runtime(struct arena *a, const char **folder, const char **version, struct error *err)
