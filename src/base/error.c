@@ -80,6 +80,8 @@ bool error_is_of_name(int code)
 	case ENOTEMPTY:
 	case ELOOP:
 	case ENAMETOOLONG:
+	case EXDEV:
+	case EMLINK:
 	case EINVAL:
 	case ENOEXEC:
 		return true;
