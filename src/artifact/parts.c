@@ -108,7 +108,7 @@ static const char *external(const Onnx__TensorProto *t, const char *key)
 	return NULL;
 }
 
-// Of a tensor whose data has no length: by its type and shape, within the `nbytes` that are there.
+// By its type and shape, within the `nbytes` that are there. A length that says otherwise every engine refuses.
 static enum status size_of(const Onnx__TensorProto *t, const char *name, uint64_t *nbytes, struct error *err)
 {
 	const enum dtype dtype = dtype_of_onnx(t->data_type);
@@ -149,10 +149,15 @@ static enum status add_tensor(struct cutter *w, Onnx__TensorProto *t, struct err
 	if (u.offset > u.source->nbytes || (uint64_t)length > u.nbytes)
 		return error_set(err, STATUS_BAD_INPUT, "%s: %llu bytes at %llu of %s, which has %zu", name,
 			(unsigned long long)length, (unsigned long long)offset, location, u.source->nbytes);
-	if (length_text)
+	if (!length_text || dtype_of_onnx(t->data_type) != DTYPE_NONE) {
+		if ((st = size_of(t, name, &u.nbytes, err)))
+			return st;
+		if (length_text && (uint64_t)length != u.nbytes)
+			return error_set(err, STATUS_BAD_INPUT, "%s: its data has %lld bytes, and its shape takes %llu", name,
+				(long long)length, (unsigned long long)u.nbytes);
+	} else {
 		u.nbytes = (uint64_t)length;
-	else if ((st = size_of(t, name, &u.nbytes, err)))
-		return st;
+	}
 	if (w->count == w->capacity) {
 		w->capacity = w->capacity ? 2 * w->capacity : 64;
 		struct use *more = ARENA_ARRAY(w->arena, w->capacity, struct use);

@@ -223,8 +223,7 @@ enum status ogg_check(const char *name, const uint8_t *data, size_t nbytes, stru
 	size_t streams = 0;
 	struct page page;
 
-	// libsndfile passes over the tags of an MP3, whatever is behind them.
-	if (nbytes < 4 || (memcmp(data, "OggS", 4) && memcmp(data, "ID3", 3)))
+	if (nbytes < 4 || memcmp(data, "OggS", 4))
 		return STATUS_OK;
 	struct pages p = pages_of(data, nbytes);
 	while (!st && next_page(&p, &page)) {

@@ -93,14 +93,16 @@ static uint64_t number(const uint8_t *at, int nbytes, bool is_big_endian)
 static const struct chunked {
 	const char *form, *kind;
 	size_t kind_at, first, align;
-	const char *samples;
+	const char *samples; // as many bytes as a name has
 	int name, length;
 	bool is_whole, is_big_endian;
 } chunked[] = {
-	{ "RIFF", "WAVE", 8, 12, 2, "data", 4, 4, false, false }, { "RF64", "WAVE", 8, 12, 2, "data", 4, 4, false, false },
+	{ "RIFF", "WAVE", 8, 12, 2, "data", 4, 4, false, false },
+	{ "RF64", "WAVE", 8, 12, 2, "data", 4, 4, false, false },
 	{ "RIFX", "WAVE", 8, 12, 2, "data", 4, 4, false, true },
-	{ "FORM", "AIF", 8, 12, 2, "SSND", 4, 4, false, true },    // AIFF, AIFC
-	{ "riff", "wave", 24, 40, 8, "data", 16, 8, true, false }, // W64, whose names are GUIDs that begin so
+	{ "FORM", "AIF", 8, 12, 2, "SSND", 4, 4, false, true }, // AIFF, AIFC
+	// W64, whose names are GUIDs that begin so
+	{ "riff", "wave", 24, 40, 8, "data\xf3\xac\xd3\x11\x8c\xd1\0\xc0\x4f\x8e\xdb\x8a", 16, 8, true, false },
 };
 
 static bool begins(const uint8_t *data, size_t nbytes, size_t at, const char *with)
@@ -121,7 +123,7 @@ static bool samples_said(const struct chunked *c, const uint8_t *data, size_t nb
 		length -= c->is_whole && length >= head ? head : 0;
 		if (!memcmp(data + at, "ds64", 4) && nbytes - at >= head + 16)
 			large = number(data + at + head + 8, 8, false);
-		if (!memcmp(data + at, c->samples, 4)) {
+		if (!memcmp(data + at, c->samples, (size_t)c->name)) {
 			*said = length == UINT32_MAX && large > 0 ? large : length;
 			*there = nbytes - at - head;
 			return c->length > 4 || large > 0 || !is_no_length(length);
@@ -137,8 +139,8 @@ static bool samples_said(const struct chunked *c, const uint8_t *data, size_t nb
 	return false;
 }
 
-// Tags of ID3 in front, which libsndfile passes over before it looks what a file is. Bytes; more than `nbytes` where one is cut
-// off.
+// Tags of ID3 in front, which no reader below is given: each passes over them in a way of its own. Bytes; more than `nbytes` where
+// one is cut off.
 static size_t id3_nbytes(const uint8_t *data, size_t nbytes)
 {
 	enum { HEAD = 10, FOOTER = 16 };
@@ -388,8 +390,7 @@ static enum status decode(
 
 	if (s)
 		return s;
-	const size_t tags = id3_nbytes(bytes->data, (size_t)bytes->size);
-	if ((s = check_mp3(name, bytes->data + tags, (size_t)bytes->size - tags, err))) // before mpg123 speaks of it
+	if ((s = check_mp3(name, bytes->data, (size_t)bytes->size, err))) // before mpg123 speaks of it
 		return s;
 	SNDFILE *file = l->sf_open_virtual(&io, SFM_READ, &info, bytes);
 	if (!file)
@@ -490,15 +491,15 @@ static enum status check_finite(const char *name, const struct decoded *d, struc
 enum status sound_parse(struct arena *a, const char *name, const void *data, size_t nbytes, const struct sound_wanted *wanted,
 	struct sound *out, struct error *err)
 {
-	struct bytes bytes = { data, (sf_count_t)nbytes, 0 };
+	const size_t tags = id3_nbytes(data, nbytes);
+	if (tags > nbytes)
+		return error_set(err, STATUS_BAD_INPUT, "%s: ends within its tag", name);
+	struct bytes bytes = { (const uint8_t *)data + tags, (sf_count_t)(nbytes - tags), 0 };
 	struct decoded d = { 0 };
 	struct sound as_read;
-	const size_t tags = id3_nbytes(data, nbytes);
-	const uint8_t *begin = (const uint8_t *)data + tags;
-	enum status s = tags > nbytes ? error_set(err, STATUS_BAD_INPUT, "%s: ends within its tag", name)
-				      : check_samples(name, begin, nbytes - tags, err);
+	enum status s = check_samples(name, bytes.data, nbytes - tags, err);
 
-	s = s ? s : ogg_check(name, begin, nbytes - tags, err);
+	s = s ? s : ogg_check(name, bytes.data, nbytes - tags, err);
 	s = s ? s : decode(name, &bytes, wanted, &d, err);
 	if (!s && !d.length)
 		s = error_set(err, STATUS_BAD_INPUT, "%s: has no samples", name);

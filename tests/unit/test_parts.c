@@ -74,7 +74,7 @@ static void write_model(struct fixture *f, const char *location, const char *off
 		t[i]->data_type = ONNX__TENSOR_PROTO__DATA_TYPE__UINT8;
 		t[i]->n_dims = 1;
 		t[i]->dims = ARENA_NEW(a, int64_t);
-		t[i]->dims[0] = OTHER_NBYTES;
+		t[i]->dims[0] = tensors[i].length < 0 ? OTHER_NBYTES : tensors[i].length;
 		t[i]->external_data = ARENA_ARRAY(a, 3, Onnx__StringStringEntryProto *);
 		t[i]->external_data[t[i]->n_external_data++] = entry(a, "location", !i && location ? location : tensors[i].file);
 		if (tensors[i].offset >= 0)
@@ -312,6 +312,7 @@ static void refused(void **state)
 		{ NULL, "18446744073709551615", NULL },
 		{ NULL, NULL, "9223372036854775807" },
 		{ NULL, NULL, "-5" },
+		{ NULL, NULL, "201" },
 	};
 	struct fixture *f = *state;
 	assert_int_equal(symlink("/etc/hostname", arena_printf(&f->arena, "%s/link.bin", f->folder)), 0);
