@@ -169,14 +169,14 @@ static enum status add_tensor(struct cutter *w, Onnx__TensorProto *t, struct err
 	return STATUS_OK;
 }
 
-static enum status add_graph(struct cutter *w, Onnx__GraphProto *g, struct error *err)
+static enum status add_graph(struct cutter *w, Onnx__GraphProto *g, struct error *err);
+
+static enum status add_nodes(struct cutter *w, Onnx__NodeProto **nodes, size_t count, struct error *err)
 {
 	enum status st = STATUS_OK;
-	for (size_t i = 0; g && i < g->n_initializer && !st; i++)
-		st = add_tensor(w, g->initializer[i], err);
-	for (size_t i = 0; g && i < g->n_node && !st; i++) {
-		for (size_t k = 0; k < g->node[i]->n_attribute && !st; k++) {
-			Onnx__AttributeProto *p = g->node[i]->attribute[k];
+	for (size_t i = 0; i < count && !st; i++) {
+		for (size_t k = 0; k < nodes[i]->n_attribute && !st; k++) {
+			Onnx__AttributeProto *p = nodes[i]->attribute[k];
 			st = add_tensor(w, p->t, err);
 			for (size_t n = 0; n < p->n_tensors && !st; n++)
 				st = add_tensor(w, p->tensors[n], err);
@@ -186,6 +186,14 @@ static enum status add_graph(struct cutter *w, Onnx__GraphProto *g, struct error
 		}
 	}
 	return st;
+}
+
+static enum status add_graph(struct cutter *w, Onnx__GraphProto *g, struct error *err)
+{
+	enum status st = STATUS_OK;
+	for (size_t i = 0; g && i < g->n_initializer && !st; i++)
+		st = add_tensor(w, g->initializer[i], err);
+	return st || !g ? st : add_nodes(w, g->node, g->n_node, err);
 }
 
 // ---- cutting ------------------------------------------------------------------------------------------------------------
@@ -323,6 +331,8 @@ enum status artifact_cut(struct artifact_parts *out, struct arena *a, const stru
 			return st;
 	}
 	st = add_graph(&w, model->graph, err);
+	for (size_t i = 0; i < model->n_functions && !st; i++)
+		st = add_nodes(&w, model->functions[i]->node, model->functions[i]->n_node, err);
 	if (!st && w.count) {
 		cut(&w, limit, &parts);
 		st = write_graph(&w, model, &parts, err);

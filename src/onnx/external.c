@@ -311,10 +311,16 @@ const char *onnx_check_truths(const uint8_t *bytes, size_t nbytes)
 	return NULL;
 }
 
-// Of two places of one tensor's data assay takes the first, ONNX Runtime and OpenVINO the last.
+static bool has_nul(struct wire w)
+{
+	return w.at && memchr(w.at, 0, (size_t)(w.end - w.at));
+}
+
+// Of two places of one tensor's data assay takes the first, ONNX Runtime and OpenVINO the last; a text with a NUL ends there for
+// some; keys that ONNX does not have ONNX Runtime refuses, and a browser would get a file without them.
 static void check_entries(struct found *f, struct wire tensor)
 {
-	static const char *const keys[] = { "location", "offset", "length" };
+	static const char *const keys[] = { "location", "offset", "length", "checksum", "basepath" };
 	unsigned seen = 0;
 	struct wire_field field;
 
@@ -323,15 +329,21 @@ static void check_entries(struct found *f, struct wire tensor)
 		if (field.kind != WIRE_BYTES || field.number != TENSOR_ENTRY)
 			continue;
 		read_entry(f, field.bytes, &key, &value);
+		bool is_known = key.end - key.at > 9 && !memcmp(key.at, "prepacked", 9); // ONNX Runtime's own
 		for (unsigned i = 0; i < sizeof keys / sizeof *keys; i++) {
 			if (!key.at || !is_word(key, keys[i]))
 				continue;
+			is_known = true;
 			if (seen >> i & 1)
 				f->lacks = "has a weight whose data lies in two places, of which readers take one or the other: "
 					   "it is two "
 					   "models";
 			seen |= 1u << i;
 		}
+		if (!is_known || has_nul(key) || has_nul(value))
+			f->lacks = "has a weight in another file with a word that ONNX does not have, of which readers make "
+				   "different "
+				   "things";
 	}
 }
 

@@ -139,8 +139,8 @@ static bool samples_said(const struct chunked *c, const uint8_t *data, size_t nb
 	return false;
 }
 
-// Tags of ID3 in front, which no reader below is given: each passes over them in a way of its own. Bytes; more than `nbytes` where
-// one is cut off.
+// Tags of ID3 in front, which no reader below is given: each passes over them in a way of its own. Bytes; more than `nbytes`
+// where one is cut off.
 static size_t id3_nbytes(const uint8_t *data, size_t nbytes)
 {
 	enum { HEAD = 10, FOOTER = 16 };
