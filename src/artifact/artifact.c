@@ -493,7 +493,7 @@ static mode_t rights_of(const struct checkpoint *c)
 
 	for (size_t i = 0; i < c->shard_count; i++)
 		if (c->shards[i].path && !stat(c->shards[i].path, &st))
-			rights &= file_rights_like(&st);
+			rights &= file_rights_like(c->shards[i].path, &st);
 	return rights;
 }
 

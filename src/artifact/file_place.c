@@ -270,7 +270,7 @@ static enum status place_bytes(const char *from, const char *to, int ways, const
 		s = copy_bytes(in, out, from, to, (uint64_t)st.st_size, err);
 	if (!fstat(out, &target))
 		fchmod(out,
-			(target.st_mode & file_rights_like(&st)) | S_IRUSR |
+			(target.st_mode & file_rights_like(from, &st)) | S_IRUSR |
 				S_IWUSR); // for nobody else who may not read the source
 	close(in);
 	if (s) {

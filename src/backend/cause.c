@@ -52,8 +52,8 @@ static const struct signature table[] = {
 		"Remote I/O error|Cannot send after transport endpoint shutdown|Required key not available|Key has expired",
 		STATUS_NOT_ASKED, 0, NULL, "does a disk fail, or has the server of a file system gone?" },
 	// library.c
-	{ NULL, NULL, "this user may not read |\\.so[.0-9]* cannot be read: ", STATUS_NOT_ASKED, 0, NULL,
-		"whose file is it, and does its disk fail?" },
+	{ NULL, NULL, "this user may not read |\\.so[.0-9]* cannot be read: |is here, and is damaged or of another machine: ",
+		STATUS_NOT_ASKED, 0, NULL, "whose file is it, and does its disk fail?" },
 	{ NULL, NULL, "is there, and cannot be started: ", STATUS_NOT_ASKED, 0, NULL,
 		"let this user execute it, or take it out of PATH" },
 	{ NULL, NULL, "in which a browser may be, cannot be looked into: ", STATUS_NOT_ASKED, 0, NULL,

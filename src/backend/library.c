@@ -331,44 +331,69 @@ static const char *unread_words(struct arena *a, const char *path)
 				 : arena_printf(a, "%s cannot be read: %s", path, strerror(code));
 }
 
-// A library of that name in the folders of engines, or in a folder of one of these.
-static const char *unread_in_places(struct arena *a, const char *name)
+// Does something lie there, whatever it is?
+static bool lies_there(const char *path)
 {
-	struct places p = { .arena = a };
-	const char *words = NULL;
-	int code;
+	struct stat st;
 
-	find_places(&p);
-	for (size_t i = 0; i < p.count && !words; i++) {
-		if (p.system[i] || (words = unread_words(a, arena_printf(a, "%s/%s", p.folder[i], name))))
-			continue;
-		DIR *dir = opendir(p.folder[i]);
-		for (struct dirent *e; dir && !words && (e = file_next(dir, &code));)
-			if (e->d_name[0] != '.')
-				words = unread_words(a, arena_printf(a, "%s/%s/%s", p.folder[i], e->d_name, name));
-		if (dir)
-			closedir(dir);
-	}
-	return words;
+	return !lstat(path, &st) || !error_is_of_name(errno);
 }
 
-// Of `file`, which could not be loaded, or of the library that the loader named: it says of one that it cannot read what it says
-// of one that is nowhere ("libtbb.so.12: cannot open shared object file: ..."). NULL: no such one lies beside it or among the
-// engines.
-static const char *unread_library(struct arena *a, const char *file, const char *said)
+// A library of that name beside `file`, in a folder of engines, or in a folder of one of these; NULL: none.
+static const char *find_named(struct arena *a, const char *file, const char *name)
 {
-	static const char missing[] = ": cannot open shared object file";
-	const char *end = strstr(said, missing), *slash = strrchr(file, '/'), *words = unread_words(a, file);
+	struct places p = { .arena = a };
+	const char *slash = strrchr(file, '/'),
+		   *path = slash ? arena_printf(a, "%.*s/%s", (int)(slash - file), file, name) : NULL;
+	int code;
 
-	if (!end || words)
-		return words;
-	const char *begin = end;
-	while (begin > said && !strchr(" /'\"", begin[-1]))
-		begin--;
-	const char *name = arena_strndup(a, begin, (size_t)(end - begin));
-	if (slash)
-		words = unread_words(a, arena_printf(a, "%.*s/%s", (int)(slash - file), file, name));
-	return words ? words : unread_in_places(a, name);
+	if (path && lies_there(path))
+		return path;
+	find_places(&p);
+	for (size_t i = 0; i < p.count; i++) {
+		if (p.system[i])
+			continue;
+		if (lies_there(path = arena_printf(a, "%s/%s", p.folder[i], name)))
+			return path;
+		DIR *dir = opendir(p.folder[i]);
+		path = NULL;
+		for (struct dirent *e; dir && !path && (e = file_next(dir, &code));)
+			if (e->d_name[0] != '.' && lies_there(arena_printf(a, "%s/%s/%s", p.folder[i], e->d_name, name)))
+				path = arena_printf(a, "%s/%s/%s", p.folder[i], e->d_name, name);
+		if (dir)
+			closedir(dir);
+		if (path)
+			return path;
+	}
+	return NULL;
+}
+
+// The loader's words for a file that is no library of this machine, or not a whole one. Of one of another machine it says that it is
+// nowhere, as of one that it may not read.
+static bool says_no_library(const char *said)
+{
+	static const char *const words[] = { "ELF", "e_ident", "object file has no", "only ET_DYN", "file too short",
+		"cannot read file data", "cannot dynamically load", "cannot open shared object file: No such file" };
+	bool says = false;
+
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		says = says || strstr(said, words[i]);
+	return says && !strstr(said, "Cannot allocate memory");
+}
+
+// Of the library that could not be loaded, `file` or one that it needs: "libtbb.so.12: cannot open shared object file: ...". Words of
+// what is wrong with it; NULL: it lies nowhere, or is as it should be.
+static const char *bad_library(struct arena *a, const char *file, const char *said)
+{
+	const char *end = strstr(said, ": "), *name = end ? arena_strndup(a, said, (size_t)(end - said)) : NULL,
+		   *path = !name    ? NULL
+		: strchr(name, '/') ? name
+				    : find_named(a, file, name);
+	const char *words = path && lies_there(path) ? unread_words(a, path) : NULL;
+
+	return words || !path || !lies_there(path) || !says_no_library(end)
+		? words
+		: arena_printf(a, "%s is here, and is damaged or of another machine%s", path, end);
 }
 
 void *library_load(struct arena *a, const char *file, int binding, const char **why)
@@ -389,7 +414,7 @@ void *library_load(struct arena *a, const char *file, int binding, const char **
 		*why = arena_printf(a, "no thread can be made to limit its time: %s", strerror(failure));
 	else if (!(handle = dlopen(file, binding | RTLD_LOCAL))) {
 		const char *said = arena_strdup(a, (words = dlerror()) ? words : "no reason given");
-		*why = (words = unread_library(a, file, said)) ? words : said;
+		*why = (words = bad_library(a, file, said)) ? words : said;
 	}
 	if (limit.give_up && !failure)
 		watcher_end(&watcher);

@@ -14,10 +14,13 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/process.h"
 #include "base/text.h"
+
+#define ACCESS_LIST "system.posix_acl_access"
 
 // A file that is not there is the asker's mistake, not the machine's.
 static enum status cannot_open(const char *path, struct error *err)
@@ -216,11 +219,21 @@ static enum status write_all(int fd, const char *path, const void *data, size_t 
 	return STATUS_OK;
 }
 
-mode_t file_rights_like(const struct stat *st)
+mode_t file_rights(const char *path, const struct stat *st)
 {
-	const mode_t rights = st->st_mode & 0777;
+	return st->st_mode & (getxattr(path, ACCESS_LIST, NULL, 0) > 0 ? S_IRWXU | S_IRWXO : 0777);
+}
+
+mode_t file_rights_like(const char *path, const struct stat *st)
+{
+	const mode_t rights = file_rights(path, st);
 
 	return st->st_gid == getegid() ? rights : (rights & ~(mode_t)S_IRWXG) | (rights & S_IRWXO) << 3;
+}
+
+void file_drop_list(int fd)
+{
+	fremovexattr(fd, ACCESS_LIST);
 }
 
 mode_t file_narrow(mode_t rights)
@@ -242,9 +255,13 @@ static enum status open_beside(const char *path, char temporary[PATH_MAX], int *
 	struct stat st;
 	const bool replaces = !lstat(path, &st) && S_ISREG(st.st_mode) && st.st_uid == geteuid();
 
-	*fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, replaces ? file_rights_like(&st) : 0666);
-	if (*fd >= 0 && replaces && !fchown(*fd, (uid_t)-1, st.st_gid))
-		fchmod(*fd, st.st_mode & 0777);
+	*fd = open(
+		temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, replaces ? file_rights_like(path, &st) : 0666);
+	if (*fd >= 0 && replaces) {
+		file_drop_list(*fd);
+		if (!fchown(*fd, (uid_t)-1, st.st_gid))
+			fchmod(*fd, file_rights(path, &st));
+	}
 	return *fd < 0 ? error_errno(err, "%s: cannot be written", path) : STATUS_OK;
 }
 

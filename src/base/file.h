@@ -22,8 +22,13 @@ void file_close_with(struct arena *a, int fd);
 // What is read once and is large: the whole pages within go back to the system. A mapped file is read again where it is looked
 // at; memory of an arena is zero then.
 void pages_forget(const void *at, size_t nbytes);
-// The rights of a new file of this process that nobody gets who has not those of the file *st: the group is this process's.
-mode_t file_rights_like(const struct stat *st);
+// What the owner, the group and all others may do with the file *st at `path`. Where further users have rights (an access control
+// list), the group's bits are the most that any of those has: then it is taken to have none.
+mode_t file_rights(const char *path, const struct stat *st);
+// The rights of a new file of this process that nobody gets who has not those of that file: the group is this process's.
+mode_t file_rights_like(const char *path, const struct stat *st);
+// Rights of further users that a new file has by its folder's default list go.
+void file_drop_list(int fd);
 // From now on this process makes no file that others have more than these rights of. The mask that was, for umask.
 mode_t file_narrow(mode_t rights);
 // Writes beside the target, syncs, renames: readers see the old file or the new one, never half of one.

@@ -620,6 +620,14 @@ static enum status read_address(const char *text, struct sockaddr_storage *out, 
 	return STATUS_OK;
 }
 
+static bool is_loopback(const struct sockaddr_storage *address)
+{
+	const struct sockaddr_in *four = (const struct sockaddr_in *)address;
+	const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)address;
+
+	return address->ss_family == AF_INET ? ntohl(four->sin_addr.s_addr) >> 24 == 127 : IN6_IS_ADDR_LOOPBACK(&six->sin6_addr);
+}
+
 // A wildcard is no address that one can go to: the machine's name is.
 static void name_origin(struct serve *s, const struct sockaddr_storage *address, unsigned port)
 {
@@ -675,7 +683,7 @@ enum status serve_open(struct serve **out, const struct serve_at *how, struct er
 	for (size_t i = 0; i < sizeof random; i++)
 		snprintf(s->token + 2 * i, 3, "%02x", random[i]);
 	s->name = how && how->name ? copy_of(how->name) : NULL;
-	s->own_user = how && how->own_user;
+	s->own_user = (how && how->own_user) || is_loopback(&at); // what comes from elsewhere through a tunnel is ours
 	s->at = at;
 	strangers_init(&s->strangers);
 	pthread_mutex_init(&s->lock, NULL);

@@ -562,7 +562,7 @@ static void keep_private(struct db *d, const char *path)
 
 	if (stat(path, &st))
 		return;
-	d->mask = file_narrow(file_rights_like(&st));
+	d->mask = file_narrow(file_rights_like(path, &st));
 	d->is_masked = true;
 }
 

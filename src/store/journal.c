@@ -123,7 +123,7 @@ static enum status write_journal(const char *database, const char *path, const s
 {
 	struct head h = { .hash = fnv1a64(text_get(contents), contents->length) };
 	struct stat st;
-	const mode_t mode = stat(database, &st) == 0 ? file_rights_like(&st) : 0600;
+	const mode_t mode = stat(database, &st) == 0 ? file_rights_like(database, &st) : 0600;
 
 	if (is_others(path))
 		return error_set(err, STATUS_FAILED, "%s is no journal", path);

@@ -22,15 +22,16 @@ static const char MAGIC[] = "assaylck";
 
 // Who may read and write the database may hold its locks, and nobody else, whatever the mask: a group's members would take each
 // other's runs for dead, and a stranger could hold up those who write to a private one.
-static void keep_rights(int fd, const struct stat *database, const struct stat *st)
+static void keep_rights(int fd, const char *path, const struct stat *database, const struct stat *st)
 {
 	const uid_t owner = database->st_uid != st->st_uid && geteuid() == 0 ? database->st_uid : (uid_t)-1;
-	mode_t mode = database->st_mode & 0777;
+	mode_t mode = file_rights(path, database);
 
 	if (st->st_uid != geteuid())
 		return;
 	if ((database->st_gid != st->st_gid || owner != (uid_t)-1) && fchown(fd, owner, database->st_gid))
-		mode = file_rights_like(database);
+		mode = file_rights_like(path, database);
+	file_drop_list(fd);
 	if ((st->st_mode & 0777) != (mode | 0600))
 		fchmod(fd, mode | 0600);
 }
@@ -96,7 +97,7 @@ static int open_locks(const char *database, int64_t run, int flags)
 		fd = -1;
 	}
 	if (fd >= 0 && is_there && (flags & O_CREAT))
-		keep_rights(fd, &of, &st);
+		keep_rights(fd, database, &of, &st);
 	return fd;
 }
 

@@ -30,6 +30,18 @@ for name in linked somebody image empty; do
 	cmp -s $name.duckdb.lock $other && [ "$(stat -c %a $name.duckdb.lock)" = 600 ] || fail "$name: a file of another kind, beside the database, was changed"
 done
 
+# A file whose list gives somebody a right has that right as its group's bits: its group got it with what replaced the file.
+cp file listed && chmod 600 listed
+if python3 -c 'import os, struct, sys
+os.setxattr(sys.argv[1], "system.posix_acl_access", struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *e) for e in
+	((1, 6, 0xffffffff), (2, 4, 12345), (4, 0, 0xffffffff), (16, 4, 0xffffffff), (32, 0, 0xffffffff))))' listed 2>/dev/null; then
+	[ "$(stat -c %a listed)" = 640 ] || fail "a list of mode $(stat -c %a listed)"
+	code 0 "${preprocess[@]}" listed
+	[ "$(stat -c %a listed)" = 600 ] || fail "what replaced a file with a list has mode $(stat -c %a listed)"
+else
+	skip_part "no access control lists on this file system, or no Python"
+fi
+
 # A FIFO was replaced by a file, as was every device; of a report it was waited for without end.
 mkfifo fifo
 bounded 1 5 200 "${preprocess[@]}" fifo
