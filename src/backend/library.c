@@ -368,8 +368,8 @@ static const char *find_named(struct arena *a, const char *file, const char *nam
 	return NULL;
 }
 
-// The loader's words for a file that is no library of this machine, or not a whole one. Of one of another machine it says that it is
-// nowhere, as of one that it may not read.
+// The loader's words for a file that is no library of this machine, or not a whole one. Of one of another machine it says that it
+// is nowhere, as of one that it may not read.
 static bool says_no_library(const char *said)
 {
 	static const char *const words[] = { "ELF", "e_ident", "object file has no", "only ET_DYN", "file too short",
@@ -381,8 +381,8 @@ static bool says_no_library(const char *said)
 	return says && !strstr(said, "Cannot allocate memory");
 }
 
-// Of the library that could not be loaded, `file` or one that it needs: "libtbb.so.12: cannot open shared object file: ...". Words of
-// what is wrong with it; NULL: it lies nowhere, or is as it should be.
+// Of the library that could not be loaded, `file` or one that it needs: "libtbb.so.12: cannot open shared object file: ...". Words
+// of what is wrong with it; NULL: it lies nowhere, or is as it should be.
 static const char *bad_library(struct arena *a, const char *file, const char *said)
 {
 	const char *end = strstr(said, ": "), *name = end ? arena_strndup(a, said, (size_t)(end - said)) : NULL,

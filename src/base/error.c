@@ -81,6 +81,7 @@ bool error_is_of_name(int code)
 	case ELOOP:
 	case ENAMETOOLONG:
 	case EXDEV:
+	case EOPNOTSUPP:
 	case EMLINK:
 	case EINVAL:
 	case ENOEXEC:

@@ -158,7 +158,7 @@ enum status journal_begin(struct db *d, const char *database, int *file, struct 
 
 	*file = -1;
 	if (status == STATUS_OK && t.row_count > 0) { // a new file has no block that is in use
-		*file = open(database, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+		*file = open(database, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 		const bool can_read = *file >= 0 && read_at(*file, pages, sizeof pages, 0);
 		const size_t active = can_read ? active_at(pages) : 0;
 		text_add_bytes(&contents, pages, sizeof pages);
@@ -293,12 +293,12 @@ static bool lock(int file, short type)
 // With a journal there. A program that has the database open removes it itself, or found that it can do without.
 static enum status take_over(const char *journal, const char *database, bool *stays, struct error *err)
 {
-	int file = open(database, O_RDWR | O_CLOEXEC | O_NOCTTY);
+	int file = open(database, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	const bool may_write = file >= 0;
 	enum status status = STATUS_OK;
 
 	if (!may_write)
-		file = open(database, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+		file = open(database, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	// Where others only read it, or it may only be read, it is read as it is if nothing of it is torn.
 	const bool alone = may_write && lock(file, F_WRLCK), reads = !alone && file >= 0 && lock(file, F_RDLCK),
 		   others = is_others(journal);
