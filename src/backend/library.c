@@ -381,8 +381,8 @@ static bool says_no_library(const char *said)
 	return says && !strstr(said, "Cannot allocate memory");
 }
 
-// Of the library that could not be loaded, `file` or one that it needs: "libtbb.so.12: cannot open shared object file: ...". Words
-// of what is wrong with it; NULL: it lies nowhere, or is as it should be.
+// Of the library that could not be loaded, `file` or one that it needs ("libtbb.so.12: cannot open shared object file: ..."):
+// words of what is wrong with it; NULL: it lies nowhere, or is as it should be.
 static const char *bad_library(struct arena *a, const char *file, const char *said)
 {
 	const char *end = strstr(said, ": "), *name = end ? arena_strndup(a, said, (size_t)(end - said)) : NULL,
