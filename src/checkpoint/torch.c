@@ -22,7 +22,7 @@
 #include "checkpoint/pickle.h"
 #include "checkpoint/zip.h"
 
-enum { NAME_LIMIT = 512, PROTOCOL = 1001 };
+enum { NAME_LIMIT = 512, PROTOCOL = 1001, VERSION_MOST = 10 };
 
 #define TENSOR "tensor \"%.200s\""
 
@@ -389,7 +389,13 @@ static enum status find_root(struct source *f, const struct zip_entry **pickle, 
 			"a TorchScript program, not weights: save model.state_dict(), best as safetensors");
 	if (!(*pickle)->stored)
 		return packed("data.pkl", 8, err);
-	const struct zip_entry *order = find_in_any_case(f, "byteorder");
+	// PyTorch reads none without it, and up to 10.
+	const struct zip_entry *version = find_in_any_case(f, "version"), *order = find_in_any_case(f, "byteorder");
+	if (!version)
+		return error_set(err, STATUS_BAD_INPUT, "a zip file, but not one of torch.save: it has no version");
+	const size_t digits = version->stored && version->nbytes < 4 ? (size_t)version->nbytes : 0;
+	if (!digits || atoi(memcpy((char[8]){ 0 }, f->shard->map + version->offset, digits)) > VERSION_MOST)
+		return error_set(err, STATUS_UNSUPPORTED, "is of a version that PyTorch does not read");
 	if (order && (order->nbytes != 6 || memcmp(f->shard->map + order->offset, "little", 6)))
 		return error_set(err, STATUS_UNSUPPORTED,
 			"was written on a big-endian machine: load and save it again on a little-endian one");
