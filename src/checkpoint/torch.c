@@ -393,8 +393,12 @@ static enum status find_root(struct source *f, const struct zip_entry **pickle, 
 	const struct zip_entry *version = find_in_any_case(f, "version"), *order = find_in_any_case(f, "byteorder");
 	if (!version)
 		return error_set(err, STATUS_BAD_INPUT, "a zip file, but not one of torch.save: it has no version");
-	const size_t digits = version->stored && version->nbytes < 4 ? (size_t)version->nbytes : 0;
-	if (!digits || atoi(memcpy((char[8]){ 0 }, f->shard->map + version->offset, digits)) > VERSION_MOST)
+	char digits[4] = "";
+	int64_t number;
+	if (version->stored && version->nbytes < sizeof digits)
+		memcpy(digits, f->shard->map + version->offset, (size_t)version->nbytes);
+	digits[strspn(digits, "0123456789")] = 0; // a line's end is behind them
+	if (!text_to_int(digits, 1, VERSION_MOST, &number))
 		return error_set(err, STATUS_UNSUPPORTED, "is of a version that PyTorch does not read");
 	if (order && (order->nbytes != 6 || memcmp(f->shard->map + order->offset, "little", 6)))
 		return error_set(err, STATUS_UNSUPPORTED,
