@@ -285,6 +285,12 @@ static void byte_order_in_any_letters(void **state)
 	assert_int_equal(file_put(path("pytorch_model.bin"), data, nbytes, NULL), STATUS_OK);
 	assert_int_equal(checkpoint_open(&c, scratch, &e), STATUS_UNSUPPORTED);
 	assert_non_null(strstr(e.text, "was written on a big-endian machine"));
+	// Nor does it read a file without a version.
+	for (char *at = data; (at = memmem(at, nbytes - (size_t)(at - data), "zip/version", 11)); at++)
+		at[10] = 'm';
+	assert_int_equal(file_put(path("pytorch_model.bin"), data, nbytes, NULL), STATUS_OK);
+	assert_int_equal(checkpoint_open(&c, scratch, &e), STATUS_BAD_INPUT);
+	assert_non_null(strstr(e.text, "it has no version"));
 	unlink(path("pytorch_model.bin"));
 }
 
