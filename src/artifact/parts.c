@@ -108,18 +108,36 @@ static const char *external(const Onnx__TensorProto *t, const char *key)
 	return NULL;
 }
 
+// Of an element of TensorProto's types; 0: it has no such data in a file.
+static unsigned bits_of(int type)
+{
+	static const struct {
+		int type;
+		unsigned bits;
+	} others[] = { { ONNX__TENSOR_PROTO__DATA_TYPE__COMPLEX64, 64 }, { ONNX__TENSOR_PROTO__DATA_TYPE__COMPLEX128, 128 },
+		{ ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT8E4M3FNUZ, 8 }, { ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT8E5M2FNUZ, 8 },
+		{ ONNX__TENSOR_PROTO__DATA_TYPE__UINT4, 4 }, { ONNX__TENSOR_PROTO__DATA_TYPE__INT4, 4 },
+		{ ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT4E2M1, 4 }, { ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT8E8M0, 8 },
+		{ ONNX__TENSOR_PROTO__DATA_TYPE__UINT2, 2 }, { ONNX__TENSOR_PROTO__DATA_TYPE__INT2, 2 } };
+
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		if (others[i].type == type)
+			return others[i].bits;
+	return 8 * (unsigned)dtype_size(dtype_of_onnx(type));
+}
+
 // By its type and shape, within the `nbytes` that are there. A length that says otherwise every engine refuses.
 static enum status size_of(const Onnx__TensorProto *t, const char *name, uint64_t *nbytes, struct error *err)
 {
-	const enum dtype dtype = dtype_of_onnx(t->data_type);
-	uint64_t n = dtype_size(dtype);
+	uint64_t n = bits_of(t->data_type);
 
-	if (dtype == DTYPE_NONE)
-		return error_set(err, STATUS_UNSUPPORTED, "%s: its data has no length, and element type %d is not taken here",
-			name, t->data_type);
+	if (n == 0)
+		return error_set(
+			err, STATUS_UNSUPPORTED, "%s: data of element type %d in a file is not taken here", name, t->data_type);
 	for (size_t i = 0; i < t->n_dims; i++)
 		if (t->dims[i] < 0 || __builtin_mul_overflow(n, (uint64_t)t->dims[i], &n))
 			n = UINT64_MAX;
+	n = n / 8 + (n % 8 != 0);
 	if (n > *nbytes)
 		return error_set(err, STATUS_BAD_INPUT, "%s: its shape takes more than the %llu bytes that are there", name,
 			(unsigned long long)*nbytes);
@@ -149,15 +167,11 @@ static enum status add_tensor(struct cutter *w, Onnx__TensorProto *t, struct err
 	if (u.offset > u.source->nbytes || (uint64_t)length > u.nbytes)
 		return error_set(err, STATUS_BAD_INPUT, "%s: %llu bytes at %llu of %s, which has %zu", name,
 			(unsigned long long)length, (unsigned long long)offset, location, u.source->nbytes);
-	if (!length_text || dtype_of_onnx(t->data_type) != DTYPE_NONE) {
-		if ((st = size_of(t, name, &u.nbytes, err)))
-			return st;
-		if (length_text && (uint64_t)length != u.nbytes)
-			return error_set(err, STATUS_BAD_INPUT, "%s: its data has %lld bytes, and its shape takes %llu", name,
-				(long long)length, (unsigned long long)u.nbytes);
-	} else {
-		u.nbytes = (uint64_t)length;
-	}
+	if ((st = size_of(t, name, &u.nbytes, err)))
+		return st;
+	if (length_text && (uint64_t)length != u.nbytes)
+		return error_set(err, STATUS_BAD_INPUT, "%s: its data has %lld bytes, and its shape takes %llu", name,
+			(long long)length, (unsigned long long)u.nbytes);
 	if (w->count == w->capacity) {
 		w->capacity = w->capacity ? 2 * w->capacity : 64;
 		struct use *more = ARENA_ARRAY(w->arena, w->capacity, struct use);
