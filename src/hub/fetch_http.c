@@ -321,7 +321,8 @@ void http_header(struct http_answer *x, const char *line, size_t length)
 			x->has_end = true;
 		}
 	} else if (header(line, length, "Transfer-Encoding", value, sizeof value)) {
-		x->has_end = x->has_end || text_ends(value, "chunked");
+		const size_t n = strlen(value), last = strlen("chunked");
+		x->has_end = x->has_end || (n >= last && !strcasecmp(value + n - last, "chunked"));
 	} else if (header(line, length, "Content-Range", value, sizeof value)) {
 		char *dash = strchr(value, '-'), *slash = strchr(value, '/');
 		if (slash && text_to_int(slash + 1, 0, INT64_MAX, &number))
