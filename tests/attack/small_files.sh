@@ -73,6 +73,7 @@ TENSOR = (b"ctorch._utils\n_rebuild_tensor_v2\n((X\x07\0\0\0storagectorch\nFloat
 def zipped(name, pickle):
     with zipfile.ZipFile(folder(name) + "pytorch_model.bin", "w", zipfile.ZIP_STORED) as z:
         z.writestr("archive/data.pkl", pickle)
+        z.writestr("archive/version", "3\n")
         z.writestr("archive/data/0", b"\0" * 64)
 
 
@@ -93,6 +94,7 @@ with zipfile.ZipFile(folder("columns", dict(BERT, quantization_config=gptq)) + "
     memo = b"".join(tensor(*parts[part]) + b"q" + bytes([i]) + b"0" for i, part in enumerate(parts))
     name = lambda text: b"X" + struct.pack("<I", len(text)) + text.encode()
     z.writestr("archive/data.pkl", b"\x80\x02" + memo + b"}(" + b"".join(name("m.%d.%s" % (i, part)) + b"h" + bytes([k]) for i in range(400) for k, part in enumerate(parts)) + b"u.")
+    z.writestr("archive/version", "3\n")
     for i, data in enumerate((struct.pack("<i", 1) * 200000 + b"\0" * 800000, b"\0" * 32, b"\0" * 8)):
         z.writestr("archive/data/%d" % i, data)
 # Weights in a file that is called as one that assay makes beside a graph: those of the other were read, and "right".
@@ -171,10 +173,10 @@ for k in range(10):
 json.dump({"weight_map": {"%d.%0130d" % (k, 0): "%d.safetensors" % k for k in range(10)}}, open("tensors/model.safetensors.index.json", "w"))
 
 # One table of contents under 100 names: what it has was not counted at all. And names of what is no tensor, each said again in two bytes.
-names = [b"a/data.pkl"] + [b"a/d/%06d" % (i * 7919 % 199990) for i in range(199990)]
+names = [b"a/data.pkl", b"a/version"] + [b"a/d/%06d" % (i * 7919 % 199989) for i in range(199989)]
 local, directory, at = [], [], 0
 for name in names:
-    data = b"\x80\x02}." if at == 0 else b""
+    data = {b"a/data.pkl": b"\x80\x02}.", b"a/version": b"3\n"}.get(name, b"")
     local.append(struct.pack("<IHHHHHIIIHH", 0x04034b50, 20, 0, 0, 0, 0, 0, len(data), len(data), len(name), 0) + name + data)
     directory.append(struct.pack("<IHHHHHHIIIHHHHHII", 0x02014b50, 20, 20, 0, 0, 0, 0, 0, len(data), len(data), len(name), 0, 0, 0, 0, 0, at) + name)
     at += len(local[-1])
