@@ -35,24 +35,25 @@
 
 enum { STALE_S = 60, DEAD_S = 3600, FRESH_S = 60, READ_NBYTES = 1 << 20 };
 
-bool is_key(const char *name)
-{
-	return strlen(name) == 64 && strspn(name, "0123456789abcdef") == 64;
-}
+static const char hex_digits[] = "0123456789abcdef";
 
 // The folder that ASSAY_CACHE names may have a user's own files, too: only what has a name that assay gives is taken away. `n`
 // digits.
 static bool begins_in_hex(const char *name, size_t n)
 {
-	return strspn(name, "0123456789abcdef") == n;
+	return strspn(name, hex_digits) == n;
+}
+
+bool is_key(const char *name)
+{
+	return begins_in_hex(name, 64) && !name[64];
 }
 
 static bool is_digest(const char *name) // DEVICE-INODE
 {
-	static const char digits[] = "0123456789abcdef";
-	const size_t n = strspn(name, digits);
+	const size_t n = strspn(name, hex_digits);
 
-	return n > 0 && name[n] == '-' && name[n + 1] && !name[n + 1 + strspn(name + n + 1, digits)];
+	return n > 0 && name[n] == '-' && name[n + 1] && !name[n + 1 + strspn(name + n + 1, hex_digits)];
 }
 
 // O_NONBLOCK here and below: opening a FIFO would wait for somebody at its other end.

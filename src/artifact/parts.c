@@ -18,6 +18,7 @@
 enum { ALIGN = 16 };
 
 struct source { // a file of weights
+	struct source *next;
 	const char *location;
 	const uint8_t *map;
 	size_t nbytes;
@@ -41,8 +42,7 @@ struct cutter {
 	struct arena *arena;
 	const struct artifact *art;
 	const struct checkpoint *checkpoint;
-	struct source **sources;
-	size_t source_count, source_capacity;
+	struct source *sources;
 	struct use *uses;
 	size_t count, capacity;
 };
@@ -54,12 +54,12 @@ static enum status find_source(struct cutter *w, const char *location, const str
 	const char *plain = w->checkpoint ? location : model_plain_location(w->arena, location);
 	if (!plain)
 		return error_set(err, STATUS_BAD_INPUT, "%s: lies outside the graph's folder", location);
-	for (size_t i = 0; i < w->source_count; i++)
-		if (!strcmp(w->sources[i]->location, plain)) {
-			*out = w->sources[i];
+	for (const struct source *s = w->sources; s; s = s->next)
+		if (!strcmp(s->location, plain)) {
+			*out = s;
 			return STATUS_OK;
 		}
-	struct source s = { .location = plain };
+	struct source s = { .next = w->sources, .location = plain };
 	if (w->checkpoint) {
 		for (size_t i = 0; i < w->checkpoint->shard_count && !s.map; i++)
 			if (!strcmp(w->checkpoint->shards[i].location, location)) {
@@ -87,16 +87,9 @@ static enum status find_source(struct cutter *w, const char *location, const str
 		if (st)
 			return st;
 	}
-	if (w->source_count == w->source_capacity) {
-		w->source_capacity = w->source_capacity ? 2 * w->source_capacity : 16;
-		struct source **more = ARENA_ARRAY(w->arena, w->source_capacity, struct source *);
-		for (size_t i = 0; i < w->source_count; i++)
-			more[i] = w->sources[i];
-		w->sources = more;
-	}
-	struct source *kept = ARENA_NEW(w->arena, struct source);
-	*kept = s;
-	*out = w->sources[w->source_count++] = kept;
+	w->sources = ARENA_NEW(w->arena, struct source);
+	*w->sources = s;
+	*out = w->sources;
 	return STATUS_OK;
 }
 

@@ -356,13 +356,14 @@ static const char *find_named(struct arena *a, const char *file, const char *nam
 		if (lies_there(path = arena_printf(a, "%s/%s", p.folder[i], name)))
 			return path;
 		DIR *dir = opendir(p.folder[i]);
-		path = NULL;
-		for (struct dirent *e; dir && !path && (e = file_next(dir, &code));)
-			if (e->d_name[0] != '.' && lies_there(arena_printf(a, "%s/%s/%s", p.folder[i], e->d_name, name)))
-				path = arena_printf(a, "%s/%s/%s", p.folder[i], e->d_name, name);
+		bool found = false;
+		for (struct dirent *e; dir && !found && (e = file_next(dir, &code));) {
+			path = arena_printf(a, "%s/%s/%s", p.folder[i], e->d_name, name);
+			found = e->d_name[0] != '.' && lies_there(path);
+		}
 		if (dir)
 			closedir(dir);
-		if (path)
+		if (found)
 			return path;
 	}
 	return NULL;
@@ -385,13 +386,11 @@ static bool says_no_library(const char *said)
 // words of what is wrong with it; NULL: it lies nowhere, or is as it should be.
 static const char *bad_library(struct arena *a, const char *file, const char *said)
 {
-	const char *end = strstr(said, ": "), *name = end ? arena_strndup(a, said, (size_t)(end - said)) : NULL,
-		   *path = !name    ? NULL
-		: strchr(name, '/') ? name
-				    : find_named(a, file, name);
-	const char *words = path && lies_there(path) ? unread_words(a, path) : NULL;
+	const char *end = strstr(said, ": "), *name = end ? arena_strndup(a, said, (size_t)(end - said)) : "";
+	const char *path = !strchr(name, '/') ? *name ? find_named(a, file, name) : NULL : lies_there(name) ? name : NULL;
+	const char *words = path ? unread_words(a, path) : NULL;
 
-	return words || !path || !lies_there(path) || !says_no_library(end)
+	return words || !path || !says_no_library(end)
 		? words
 		: arena_printf(a, "%s is here, and is damaged or of another machine%s", path, end);
 }

@@ -95,6 +95,19 @@ static void read_entry(struct found *f, struct wire s, struct wire *key, struct 
 			*value = field.bytes;
 }
 
+// The next entry of a tensor's external data; false: there is none.
+static bool next_entry(struct found *f, struct wire *tensor, struct wire *key, struct wire *value)
+{
+	struct wire_field field;
+
+	while (next(f, tensor, &field))
+		if (field.kind == WIRE_BYTES && field.number == TENSOR_ENTRY) {
+			read_entry(f, field.bytes, key, value);
+			return true;
+		}
+	return false;
+}
+
 static void take_entry(struct found *f, struct wire s)
 {
 	struct wire key, name;
@@ -264,13 +277,9 @@ static void take_said(struct said *x, enum onnx_message within, const struct wir
 static void add_truths(struct found *f, const struct said *x, struct wire tensor)
 {
 	struct onnx_truths at = { .nbytes = x->values };
-	struct wire_field field;
+	struct wire key, value;
 
-	while (next(f, &tensor, &field)) {
-		struct wire key, value;
-		if (field.kind != WIRE_BYTES || field.number != TENSOR_ENTRY)
-			continue;
-		read_entry(f, field.bytes, &key, &value);
+	while (next_entry(f, &tensor, &key, &value)) {
 		if (!key.at || !value.at || value.end - value.at > NAME_MOST)
 			continue;
 		const char *text = arena_strndup(f->arena, (const char *)value.at, (size_t)(value.end - value.at));
@@ -322,13 +331,9 @@ static void check_entries(struct found *f, struct wire tensor)
 {
 	static const char *const keys[] = { "location", "offset", "length", "checksum", "basepath" };
 	unsigned seen = 0;
-	struct wire_field field;
+	struct wire key, value;
 
-	while (next(f, &tensor, &field)) {
-		struct wire key, value;
-		if (field.kind != WIRE_BYTES || field.number != TENSOR_ENTRY)
-			continue;
-		read_entry(f, field.bytes, &key, &value);
+	while (next_entry(f, &tensor, &key, &value)) {
 		bool is_known = key.end - key.at > 9 && !memcmp(key.at, "prepacked", 9); // ONNX Runtime's own
 		for (unsigned i = 0; i < sizeof keys / sizeof *keys; i++) {
 			if (!key.at || !is_word(key, keys[i]))
@@ -336,14 +341,12 @@ static void check_entries(struct found *f, struct wire tensor)
 			is_known = true;
 			if (seen >> i & 1)
 				f->lacks = "has a weight whose data lies in two places, of which readers take one or the other: "
-					   "it is two "
-					   "models";
+					   "it is two models";
 			seen |= 1u << i;
 		}
 		if (!is_known || has_nul(key) || has_nul(value))
 			f->lacks = "has a weight in another file with a word that ONNX does not have, of which readers make "
-				   "different "
-				   "things";
+				   "different things";
 	}
 }
 

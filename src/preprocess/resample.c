@@ -279,17 +279,16 @@ enum status picture_resize(struct picture *out, struct arena *a, const struct pi
 	enum filter filter, enum library library, struct error *err)
 {
 	const bool down_first = goes_down_first(in, height, width, library);
-	const bool both = height != in->height && width != in->width;
+	const int64_t between_pixels = picture_resize_between(in, height, width, filter, library);
 	struct arena own = { 0 };
 	struct picture between;
-	enum status s = check_made(
-		width, height, (int64_t)in->height * in->width, picture_resize_between(in, height, width, filter, library), err);
+	enum status s = check_made(width, height, (int64_t)in->height * in->width, between_pixels, err);
 
 	if (s)
 		return s;
 	if (filter == FILTER_NEAREST && (height != in->height || width != in->width))
 		return nearest(out, a, in, height, width, library, err);
-	if (!both)
+	if (!between_pixels)
 		return pass(out, a, in, height != in->height, height != in->height ? height : width, filter, library, err);
 	if (!(s = pass(&between, &own, in, down_first, down_first ? height : width, filter, library, err)))
 		s = pass(out, a, &between, !down_first, down_first ? width : height, filter, library, err);

@@ -17,8 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/owned.h"
 #include "base/file.h"
+#include "base/owned.h"
 #include "base/text.h"
 #include "store/db.h"
 #include "store/db_watch.h"
