@@ -521,6 +521,6 @@ enum status artifact_export(const struct artifact *arts, size_t count, const str
 		placed_by, err);
 	if (!s && count > 1)
 		s = copy_small_files(c, folder, err);
-	umask(mask);
+	file_widen(mask);
 	return s;
 }

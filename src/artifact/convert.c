@@ -472,7 +472,7 @@ static enum status make(void *context, const char *folder, struct error *err)
 
 	if (!s)
 		s = space_check(folder, l->nbytes, err);
-	if (!s && (fd = partial_open(path, err)) < 0)
+	if (!s && (fd = partial_open(path, false, err)) < 0)
 		s = err ? err->status : STATUS_FAILED;
 	if (!s)
 		s = write_file(fd, path, l, err);

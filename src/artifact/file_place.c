@@ -76,13 +76,13 @@ static enum status partial_hidden(char out[PATH_MAX], const char *path, struct e
 	return n > 0 && n < PATH_MAX ? STATUS_OK : error_set(err, STATUS_BAD_INPUT, "%s: the path is too long", path);
 }
 
-int partial_open(const char *path, struct error *err)
+int partial_open(const char *path, bool is_private, struct error *err)
 {
 	char partial[PATH_MAX];
 	if (partial_path(partial, path, err))
 		return -1;
 	for (bool hidden = false;;) {
-		int fd = open(partial, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		int fd = is_private ? file_new(partial, O_RDWR) : open(partial, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 		const bool is_new = fd >= 0;
 		if (!is_new && errno == EEXIST && (fd = open(partial, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)) < 0 &&
 			errno == ENOENT)
@@ -245,7 +245,7 @@ static enum status copy_bytes(int in, int out, const char *from, const char *to,
 
 static enum status place_bytes(const char *from, const char *to, int ways, const char **how, struct error *err)
 {
-	struct stat st, target;
+	struct stat st;
 	int in = open(from, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (in < 0)
 		return error_errno(err, "%s", from);
@@ -254,7 +254,7 @@ static enum status place_bytes(const char *from, const char *to, int ways, const
 		return error_set(err, STATUS_BAD_INPUT, "%s: not a file", from);
 	}
 	enum status s = STATUS_OK;
-	int out = partial_open(to, err);
+	int out = partial_open(to, true, err);
 	if (out < 0) {
 		close(in);
 		return err ? err->status : STATUS_FAILED;
@@ -268,10 +268,9 @@ static enum status place_bytes(const char *from, const char *to, int ways, const
 		s = error_errno(err, "%s: cannot share the blocks of %s", to, from);
 	else if (!cloned && !(s = space_check(to, (uint64_t)st.st_size, err)))
 		s = copy_bytes(in, out, from, to, (uint64_t)st.st_size, err);
-	if (!fstat(out, &target))
-		fchmod(out,
-			(target.st_mode & file_rights_like(from, &st)) | S_IRUSR |
-				S_IWUSR); // for nobody else who may not read the source
+	fchmod(out,
+		(0666 & file_rights_like(from, &st) & ~file_mask()) | S_IRUSR |
+			S_IWUSR); // for nobody who may not read the source
 	close(in);
 	if (s) {
 		partial_drop(out, to);

@@ -12,8 +12,9 @@
 #include "base/error.h"
 
 // file_place.c. A file under a temporary name beside `path`, empty, locked against other writers, to be finished with
-// partial_keep or partial_drop. What a killed process left under that name is written over. The descriptor, or -1.
-int partial_open(const char *path, struct error *err);
+// partial_keep or partial_drop. What a killed process left under that name is written over. The descriptor, or -1. is_private: only
+// its owner may open it (file_new), otherwise it has the rights of any new file.
+int partial_open(const char *path, bool is_private, struct error *err);
 enum status partial_keep(int fd, const char *path, struct error *err); // renames it to `path` and closes it
 void partial_drop(int fd, const char *path);
 // "1.8 GiB" into `out`.

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -221,7 +222,7 @@ static enum status write_all(int fd, const char *path, const void *data, size_t 
 
 mode_t file_rights(const char *path, const struct stat *st)
 {
-	return st->st_mode & (getxattr(path, ACCESS_LIST, NULL, 0) > 0 ? S_IRWXU | S_IRWXO : 0777);
+	return st->st_mode & (getxattr(path, ACCESS_LIST, NULL, 0) > 0 ? S_IRWXU : 0777);
 }
 
 mode_t file_rights_like(const char *path, const struct stat *st)
@@ -236,12 +237,42 @@ void file_drop_list(int fd)
 	fremovexattr(fd, ACCESS_LIST);
 }
 
+int file_new(const char *path, int flags)
+{
+	// A list of the folder's gives further users no more than these bits give the group.
+	int fd = open(path, flags | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+	if (fd >= 0)
+		file_drop_list(fd);
+	return fd;
+}
+
+mode_t file_mask(void)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // one that read the other's mask would keep it
+
+	pthread_mutex_lock(&lock);
+	const mode_t mask = umask(0077); // between the two other threads make files that are private
+	umask(mask);
+	pthread_mutex_unlock(&lock);
+	return mask;
+}
+
+static atomic_bool is_narrow;
+
 mode_t file_narrow(mode_t rights)
 {
-	const mode_t before = umask(0077); // between the two other threads make files that are private
+	const mode_t before = file_mask();
 
 	umask(before | (0066 & ~rights));
+	is_narrow = true;
 	return before;
+}
+
+void file_widen(mode_t before)
+{
+	umask(before);
+	is_narrow = false;
 }
 
 // A new file beside `path`, whose name nobody knows before. It may be read by who might read what it takes the place of.
@@ -255,13 +286,13 @@ static enum status open_beside(const char *path, char temporary[PATH_MAX], int *
 	struct stat st;
 	const bool replaces = !lstat(path, &st) && S_ISREG(st.st_mode) && st.st_uid == geteuid();
 
-	*fd = open(
-		temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, replaces ? file_rights_like(path, &st) : 0666);
-	if (*fd >= 0 && replaces) {
-		file_drop_list(*fd);
-		if (!fchown(*fd, (uid_t)-1, st.st_gid))
-			fchmod(*fd, file_rights(path, &st));
-	}
+	const bool is_private = replaces || is_narrow; // a folder's default list knows no mask
+	*fd = is_private ? file_new(temporary, O_WRONLY)
+			 : open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+	if (*fd >= 0 && replaces)
+		fchmod(*fd, !fchown(*fd, (uid_t)-1, st.st_gid) ? file_rights(path, &st) : file_rights_like(path, &st));
+	else if (*fd >= 0 && is_private)
+		fchmod(*fd, 0666 & ~file_mask());
 	return *fd < 0 ? error_errno(err, "%s: cannot be written", path) : STATUS_OK;
 }
 

@@ -22,15 +22,20 @@ void file_close_with(struct arena *a, int fd);
 // What is read once and is large: the whole pages within go back to the system. A mapped file is read again where it is looked
 // at; memory of an arena is zero then.
 void pages_forget(const void *at, size_t nbytes);
-// What the owner, the group and all others may do with the file *st at `path`. Where further users have rights (an access control
-// list), the group's bits are the most that any of those has: then it is taken to have none.
+// What the owner, the group and all others may do with the file *st at `path`. Where an access control list gives further users
+// rights, or takes from them what all others have, nobody but the owner is taken to have any: the bits alone do not say.
 mode_t file_rights(const char *path, const struct stat *st);
 // The rights of a new file of this process that nobody gets who has not those of that file: the group is this process's.
 mode_t file_rights_like(const char *path, const struct stat *st);
 // Rights of further users that a new file has by its folder's default list go.
 void file_drop_list(int fd);
-// From now on this process makes no file that others have more than these rights of. The mask that was, for umask.
+// A new file that only its owner may open, whatever list its folder has: fchmod gives what it is to have. -1: errno.
+int file_new(const char *path, int flags);
+mode_t file_mask(void); // this process's (umask)
+// From now on, until file_widen with what this gives, this process makes no file that others have more than these rights of. What
+// other code than assay's makes (DuckDB's log of changes) has the rights of its folder's default list, too.
 mode_t file_narrow(mode_t rights);
+void file_widen(mode_t before);
 // Writes beside the target, syncs, renames: readers see the old file or the new one, never half of one.
 enum status file_write(const char *path, const void *data, size_t nbytes, struct error *err);
 // The same without waiting for the disk: for what can be made again, and is checked when it is used.

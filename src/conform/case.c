@@ -111,7 +111,7 @@ static enum status write_weights(
 
 	if (st)
 		return error_prefix(err, "%s", path);
-	if ((fd = partial_open(path, err)) < 0)
+	if ((fd = partial_open(path, false, err)) < 0)
 		return err ? err->status : STATUS_FAILED;
 	code = file_write_at(fd, header, header_nbytes, 0);
 	for (size_t i = 0; i < count && !code; i++)

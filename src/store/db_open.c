@@ -653,7 +653,7 @@ void db_close(struct db *d)
 		close(file);
 	free(d->written);
 	if (d->is_masked)
-		umask(d->mask);
+		file_widen(d->mask);
 	if (d->counted)
 		count_closed();
 	*d = (struct db){ 0 };

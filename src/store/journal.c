@@ -128,14 +128,14 @@ static enum status write_journal(const char *database, const char *path, const s
 	if (is_others(path))
 		return error_set(err, STATUS_FAILED, "%s is no journal", path);
 	unlink(path);
-	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+	int fd = file_new(path, O_WRONLY);
 	int failure = fd < 0 ? errno : 0;
 	memcpy(h.magic, magic, sizeof h.magic);
 	if (failure == 0)
 		failure = file_write_at(fd, &h, sizeof h, 0);
 	if (failure == 0)
 		failure = file_write_at(fd, text_get(contents), contents->length, sizeof h);
-	if (failure == 0 && fsync(fd) != 0)
+	if (failure == 0 && (fchmod(fd, mode) != 0 || fsync(fd) != 0))
 		failure = errno;
 	if (fd >= 0)
 		close(fd);

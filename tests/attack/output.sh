@@ -30,14 +30,36 @@ for name in linked somebody image empty; do
 	cmp -s $name.duckdb.lock $other && [ "$(stat -c %a $name.duckdb.lock)" = 600 ] || fail "$name: a file of another kind, beside the database, was changed"
 done
 
-# A file whose list gives somebody a right has that right as its group's bits: its group got it with what replaced the file.
+# A file whose list gives somebody a right has that right as its group's bits: its group got it with what replaced the file. One whose list
+# takes a right from somebody has it as all others' bits. And what is made of a model, or beside a database, in a folder whose list
+# gives somebody rights, had them.
+cat >lists.py <<'END'
+import os, struct, sys
+# ATTRIBUTE FILE OWNER 12345'S GROUP MASK OTHERS
+owner, user, group, mask, others = (int(n) for n in sys.argv[3:])
+entries = (1, owner, 0xffffffff), (2, user, 12345), (4, group, 0xffffffff), (16, mask, 0xffffffff), (32, others, 0xffffffff)
+os.setxattr(sys.argv[2], "system.posix_acl_" + sys.argv[1], struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *e) for e in entries))
+END
 cp file listed && chmod 600 listed
-if python3 -c 'import os, struct, sys
-os.setxattr(sys.argv[1], "system.posix_acl_access", struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *e) for e in
-	((1, 6, 0xffffffff), (2, 4, 12345), (4, 0, 0xffffffff), (16, 4, 0xffffffff), (32, 0, 0xffffffff))))' listed 2>/dev/null; then
+cp file denied && chmod 644 denied
+if python3 lists.py access listed 6 4 0 4 0 2>/dev/null && python3 lists.py access denied 6 0 4 4 4; then
 	[ "$(stat -c %a listed)" = 640 ] || fail "a list of mode $(stat -c %a listed)"
-	code 0 "${preprocess[@]}" listed
-	[ "$(stat -c %a listed)" = 600 ] || fail "what replaced a file with a list has mode $(stat -c %a listed)"
+	[ "$(stat -c %a denied)" = 644 ] || fail "a list of mode $(stat -c %a denied)"
+	for name in listed denied; do
+		code 0 "${preprocess[@]}" $name
+		[ "$(stat -c %a $name)" = 600 ] || fail "what replaced the file $name, which had a list, has mode $(stat -c %a $name)"
+	done
+	mkdir -m 0755 given
+	"$ASSAY" synth "$SOURCE/tests/conform/cases/bert" -o private >/dev/null && cp rows.duckdb given || fail "no model, or no database"
+	chmod 640 private/* given/rows.duckdb
+	python3 lists.py default given 7 7 5 7 5
+	code 0 "$ASSAY" build private -o given/built
+	SHIM_STOP=/given/rows.duckdb:0:2:0 LD_PRELOAD=$BUILD/tests/attack_shim.so "${run[@]}" given/rows.duckdb >out 2>err && fail "nobody stopped it"
+	for name in built/model.onnx built/model.safetensors rows.duckdb.lock rows.duckdb.journal; do
+		mode=$(stat -c %a given/$name)
+		[ $((0$mode & 037)) = 0 ] || fail "given/$name of what only its group may read has mode $mode"
+		python3 -c 'import os, sys; sys.exit("system.posix_acl_access" in os.listxattr(sys.argv[1]))' given/$name || fail "given/$name has the folder's list"
+	done
 else
 	skip_part "no access control lists on this file system, or no Python"
 fi
