@@ -14,12 +14,18 @@ enum {
 	ATTRIBUTE_TENSOR = 5,
 	ATTRIBUTE_GRAPH = 6,
 	ATTRIBUTE_SPARSE = 22,
+	GRAPH_NODE = 1,
 	GRAPH_INITIALIZER = 5,
+	GRAPH_INPUT = 11,
 	GRAPH_SPARSE = 15,
+	INPUT_NAME = 1,
+	FUNCTION_INPUT = 4,
+	FUNCTION_NODE = 7,
 	SPARSE_VALUES = 1,
 	TENSOR_NAME = 8
 };
 enum {
+	NODE_OUTPUT = 2,
 	NODE_OPERATOR = 4,
 	NODE_ATTRIBUTE = 5,
 	TENSOR_DIMS = 1,
@@ -31,8 +37,18 @@ enum {
 enum { TYPE_BOOL = 9, TRUTHS_MOST = 4096 };
 enum { MODEL_OPSET = 8, FUNCTION_OPSET = 9, OPSET_DOMAIN = 1 };
 
+// A graph, or a function's body, and what lies around it.
+struct scope {
+	struct scope *around; // NULL: nothing
+	enum onnx_message is; // ONNX_GRAPH or ONNX_FUNCTION
+	struct wire message;
+	struct wire *names; // of its inputs, weights and nodes' outputs, sorted; NULL: nobody has asked yet
+	size_t count;
+};
 struct found {
 	struct arena *arena;
+	struct scope *scope; // in which the walk is
+	uint64_t lookups;
 	const char **names;
 	size_t count, capacity;
 	uint64_t fields;
@@ -220,6 +236,87 @@ static void check_weights(struct found *f, struct wire graph)
 			(int)(twice.end - twice.at < 128 ? twice.end - twice.at : 128), (const char *)twice.at);
 }
 
+// Puts the names that a scope has for its values into `names`, unless that is NULL; how many. ONNX_FUNCTION's inputs are texts.
+static size_t gather_names(struct found *f, const struct scope *scope, struct wire *names)
+{
+	const bool is_graph = scope->is == ONNX_GRAPH;
+	struct wire s = scope->message;
+	struct wire_field field, part;
+	size_t n = 0;
+
+	while (next(f, &s, &field)) {
+		if (field.kind != WIRE_BYTES)
+			continue;
+		struct wire within = field.bytes, name = { 0 };
+		if (field.number == (is_graph ? GRAPH_NODE : FUNCTION_NODE)) {
+			while (next(f, &within, &part))
+				if (part.kind == WIRE_BYTES && part.number == NODE_OUTPUT) {
+					if (names)
+						names[n] = part.bytes;
+					n++;
+				}
+			continue;
+		}
+		if (is_graph && (field.number == GRAPH_INITIALIZER || field.number == GRAPH_SPARSE))
+			name = initializer_name(f, &field);
+		else if (is_graph && field.number == GRAPH_INPUT) {
+			while (next(f, &within, &part))
+				if (part.kind == WIRE_BYTES && part.number == INPUT_NAME)
+					name = part.bytes;
+		} else if (!is_graph && field.number == FUNCTION_INPUT)
+			name = field.bytes;
+		if (!name.at)
+			continue;
+		if (names)
+			names[n] = name;
+		n++;
+	}
+	return n;
+}
+
+static bool has_name(struct found *f, struct scope *scope, struct wire name)
+{
+	enum { VALUES_MOST = 1 << 20 };
+	if (!scope->names) {
+		struct found own = { .arena = f->arena }; // counts its fields by itself
+		const size_t n = gather_names(&own, scope, NULL);
+		if (n > VALUES_MOST)
+			own.lacks = "has more than 1048576 values around a graph with weights of its own; no model has so many";
+		if (!own.lacks) {
+			scope->names = ARENA_ARRAY(f->arena, n + 1, struct wire);
+			scope->count = gather_names(&own, scope, scope->names);
+			qsort(scope->names, scope->count, sizeof *scope->names, by_bytes);
+		}
+		f->lacks = own.lacks;
+		if (f->lacks)
+			return false;
+	}
+	return bsearch(&name, scope->names, scope->count, sizeof name, by_bytes) != NULL;
+}
+
+// A weight of a branch that is called as a value around it: ONNX forbids it, checkers let it by, and engines take one or the
+// other.
+static void check_shadows(struct found *f, struct wire s)
+{
+	enum { LOOKUPS_MOST = 1 << 22 };
+	struct wire_field field;
+
+	while (f->scope && next(f, &s, &field)) {
+		if (!is_one_of(&field, (unsigned[2]){ GRAPH_INITIALIZER, GRAPH_SPARSE }))
+			continue;
+		const struct wire name = initializer_name(f, &field);
+		for (struct scope *around = f->scope; name.at && around && !f->lacks; around = around->around)
+			if (++f->lookups > LOOKUPS_MOST)
+				f->lacks = "has too many weights in graphs within graphs; no model has so many";
+			else if (has_name(f, around, name) && !f->lacks)
+				f->lacks = arena_printf(f->arena,
+					"has a weight in a graph within the graph that is called %.*s, as a value around it is, "
+					"of which "
+					"engines take one or the other: it is two models",
+					(int)(name.end - name.at < 128 ? name.end - name.at : 128), (const char *)name.at);
+	}
+}
+
 // Of two versions of one domain's operators likewise.
 static void check_opsets(struct found *f, unsigned number, struct wire s)
 {
@@ -334,7 +431,11 @@ static void check_entries(struct found *f, struct wire tensor)
 	struct wire key, value;
 
 	while (next_entry(f, &tensor, &key, &value)) {
-		bool is_known = key.end - key.at > 9 && !memcmp(key.at, "prepacked", 9); // ONNX Runtime's own
+		bool is_known = false;
+		if (key.end - key.at >= 9 && !memcmp(key.at, "prepacked", 9))
+			f->lacks = "has a weight beside which lies what ONNX Runtime packed of it for one kind of processor: "
+				   "only it "
+				   "takes that for the weight, and nothing says that the two are equal";
 		for (unsigned i = 0; i < sizeof keys / sizeof *keys; i++) {
 			if (!key.at || !is_word(key, keys[i]))
 				continue;
@@ -344,7 +445,7 @@ static void check_entries(struct found *f, struct wire tensor)
 					   "it is two models";
 			seen |= 1u << i;
 		}
-		if (!is_known || has_nul(key) || has_nul(value))
+		if (!f->lacks && (!is_known || has_nul(key) || has_nul(value)))
 			f->lacks = "has a weight in another file with a word that ONNX does not have, of which readers make "
 				   "different things";
 	}
@@ -384,8 +485,13 @@ static void walk(struct found *f, enum onnx_message within, struct wire s, int d
 	}
 	if (within == ONNX_ATTRIBUTE)
 		take_context(f, s);
-	if (within == ONNX_GRAPH)
+	struct scope scope = { .around = f->scope, .is = within, .message = s };
+	if (within == ONNX_GRAPH) {
 		check_weights(f, s);
+		check_shadows(f, s);
+	}
+	if (within == ONNX_GRAPH || within == ONNX_FUNCTION)
+		f->scope = &scope;
 	if (within == ONNX_MODEL || within == ONNX_FUNCTION)
 		check_opsets(f, within == ONNX_MODEL ? MODEL_OPSET : FUNCTION_OPSET, s);
 	struct said said = { .values = 1 };
@@ -404,6 +510,7 @@ static void walk(struct found *f, enum onnx_message within, struct wire s, int d
 		else
 			walk(f, is, field.bytes, depth + 1);
 	}
+	f->scope = scope.around;
 	if (!f->lacks)
 		check_said(f, &said, message);
 }

@@ -466,6 +466,82 @@ static const char *lacks_of(const char *bytes, size_t n, size_t *count)
 	return lacks;
 }
 
+static const char *both_of(const char *a, size_t na, const char *b, size_t nb)
+{
+	char *text = arena_alloc(&arena, na + nb + 1);
+
+	memcpy(text, a, na);
+	memcpy(text + na, b, nb);
+	return text;
+}
+
+// Of a weight of a branch that is called as a value around it engines take one or the other; beside it, or of another name, it
+// is one model. A function's values are around its own nodes' branches alone.
+static void shadows(void **state)
+{
+	enum { GRAPH, FUNCTION };
+	size_t n, count, inner, named;
+	const char *name = field(8, "W", 1, &n), *weight = field(5, name, n, &inner); // of a graph, called W
+	const char *branch = field(6, weight, inner, &n);                             // of an attribute
+	branch = field(5, branch, n, &n);                                             // of a node
+	const size_t nb = n;
+	static const struct {
+		int number, within; // the field of the graph or function, and that of it with the name; 0: it is the name
+		const char *name;
+		int of;
+		bool is_refused;
+	} around[] = { { 5, 8, "W", GRAPH, true }, { 11, 1, "W", GRAPH, true }, { 1, 2, "W", GRAPH, true },
+		{ 15, 0, "", GRAPH, false }, { 5, 8, "V", GRAPH, false }, { 13, 1, "W", GRAPH, false },
+		{ 1, 1, "W", GRAPH, false }, { 4, 0, "W", FUNCTION, true }, { 7, 2, "W", FUNCTION, true },
+		{ 4, 0, "V", FUNCTION, false }, { 5, 0, "W", FUNCTION, false } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof around / sizeof *around; i++) {
+		const char *value = around[i].name, *node = field(around[i].of == GRAPH ? 1 : 7, branch, nb, &n);
+		named = strlen(value);
+		if (around[i].within)
+			value = field(around[i].within, value, named, &named);
+		value = field(around[i].number, value, named, &named);
+		for (int first = 0; first < 2; first++) { // the order of the fields says nothing
+			const char *body = first ? both_of(value, named, node, n) : both_of(node, n, value, named);
+			size_t nm;
+			const char *model = field(around[i].of == GRAPH ? 7 : 25, body, named + n, &nm),
+				   *lacks = lacks_of(model, nm, &count);
+			assert_int_equal(lacks != NULL, around[i].is_refused);
+			assert_true(!lacks || strstr(lacks, "called W, as a value around it is"));
+			for (size_t cut = 0; cut < nm; cut++)
+				lacks_of(model, cut, &count);
+		}
+	}
+	// Both branches of an If may have a weight of one name; a branch within a branch sees what lies around both.
+	const char *node = field(1, branch, nb, &n), *two = both_of(node, n, node, n);
+	size_t nt;
+	two = field(7, two, 2 * n, &nt);
+	assert_null(lacks_of(two, nt, &count));
+	size_t nd;
+	const char *deep = field(6, node, n, &nd); // an attribute's graph with that node
+	deep = field(5, deep, nd, &nd);
+	deep = field(1, deep, nd, &nd);
+	deep = both_of(deep, nd, weight, inner);
+	size_t nw;
+	deep = field(7, deep, nd + inner, &nw);
+	assert_non_null(lacks_of(deep, nw, &count));
+
+	// What ONNX Runtime packed of a weight only it takes for the weight.
+	static const char *const keys[] = { "prepacked_0", "prepacked", "prepack" };
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+		size_t nk, nv;
+		const char *k = field(1, keys[i], strlen(keys[i]), &nk), *v = field(2, "a|0;4;1", 7, &nv),
+			   *entry = both_of(k, nk, v, nv);
+		entry = field(13, entry, nk + nv, &n);
+		entry = field(5, entry, n, &n);
+		entry = field(7, entry, n, &n);
+		const char *lacks = lacks_of(entry, n, &count);
+		assert_non_null(lacks);
+		assert_int_equal(strstr(lacks, "packed of it for one kind of processor") != NULL, i < 2);
+	}
+}
+
 // Groups are skipped wherever they stand, as engines do; what cannot be read to its end is said, and such a file is refused.
 static void groups(void **state)
 {
@@ -542,6 +618,7 @@ int main(void)
 		cmocka_unit_test(outside),
 		cmocka_unit_test(nested),
 		cmocka_unit_test(truths),
+		cmocka_unit_test(shadows),
 		cmocka_unit_test(groups),
 	};
 
