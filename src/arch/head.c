@@ -82,6 +82,13 @@ static void build_own(struct build *b, const struct body *io)
 	head_unsupported(b);
 }
 
+graph_value head_lm_bias(struct build *b)
+{
+	bool loose = b->plan ? b->s->tied : !weight_exists(b, "head.lm.out", "bias") && weight_exists(b, "head.lm.loose", "bias");
+
+	return WEIGHT(b, loose ? "head.lm.loose" : "head.lm.out", "bias", b->s->vocab_size);
+}
+
 // dense, activation, norm, then the token embedding, transposed, and a bias of its own
 static graph_value masked_lm(struct build *b, graph_value hidden)
 {
@@ -93,9 +100,7 @@ static graph_value masked_lm(struct build *b, graph_value hidden)
 		x = layer_norm(b, "head.lm.norm", activate(b, s->traits.lm_gelu ? ACT_GELU : s->act, x), width);
 	}
 	graph_value w = WEIGHT(b, s->tied ? "embed.word" : "head.lm.out", "weight", s->vocab_size, width);
-	// A tied output's bias lies beside it; one of its own has its own, but older files have the one beside it then too.
-	bool loose = weight_exists(b, "head.lm.loose", "bias") && (s->tied || !weight_exists(b, "head.lm.out", "bias"));
-	return op_linear_output(b->g, x, w, WEIGHT(b, loose ? "head.lm.loose" : "head.lm.out", "bias", s->vocab_size));
+	return op_linear_output(b->g, x, w, head_lm_bias(b));
 }
 
 void head_lm(struct build *b, const struct body *io)

@@ -60,10 +60,13 @@ void head_build(struct build *b, const struct body *io);
 void head_unsupported(struct build *b);
 
 // Ways of building that families share.
-void head_give_states(struct build *b, const struct body *io);     // last_hidden_state; pooler_output where the body pools
-void head_give_last(struct build *b, const struct body *io);       // last_hidden_state only
-void head_give_pooled(struct build *b, const struct body *io);     // the same two, pooled by a dense layer over the first token
-void head_lm(struct build *b, const struct body *io);              // a masked language model's
+void head_give_states(struct build *b, const struct body *io); // last_hidden_state; pooler_output where the body pools
+void head_give_last(struct build *b, const struct body *io);   // last_hidden_state only
+void head_give_pooled(struct build *b, const struct body *io); // the same two, pooled by a dense layer over the first token
+void head_lm(struct build *b, const struct body *io);          // a masked language model's
+// The bias of its output, [vocab]. Of one beside the output and the output's own, which the class ties, it adds the output's
+// own; many files have the other alone.
+graph_value head_lm_bias(struct build *b);
 void head_score_last(struct build *b, const struct body *io);      // classes by the last token that is not padding
 void head_classify_pooled(struct build *b, const struct body *io); // "head.image" over io->pooled
 // Classes by two heads, the second taught by another model: both and their mean.

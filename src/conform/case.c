@@ -111,13 +111,13 @@ static enum status write_weights(
 
 	if (st)
 		return error_prefix(err, "%s", path);
-	if ((fd = partial_open(path, false, err)) < 0)
+	if ((fd = partial_open(path, err)) < 0)
 		return err ? err->status : STATUS_FAILED;
 	code = file_write_at(fd, header, header_nbytes, 0);
 	for (size_t i = 0; i < count && !code; i++)
 		code = write_weight(fd, &weights[i], json_object_get(integers, weights[i].name), piece);
 	if (!code)
-		return partial_keep(fd, path, err);
+		return partial_keep(fd, path, 0777, err);
 	partial_drop(fd, path);
 	errno = code;
 	return error_errno(err, "%s: cannot be written", path);
@@ -181,8 +181,10 @@ static bool is_whole(void *context, const char *folder, struct error *err)
 	return good;
 }
 
-// A checkpoint of these weights that are not made: all are zeros, and the system has memory only for what is read of them.
-static enum status open_zeros(struct checkpoint *c, struct weight *weights, size_t count, struct error *err)
+// A checkpoint of these weights that are not made: all but the integers of case.json are zeros, and the system has memory only
+// for what is read of them.
+static enum status open_zeros(
+	struct checkpoint *c, struct weight *weights, size_t count, const json_t *integers, struct error *err)
 {
 	struct shard *shard = ARENA_NEW(&c->arena, struct shard);
 	char *header;
@@ -199,6 +201,9 @@ static enum status open_zeros(struct checkpoint *c, struct weight *weights, size
 	*z = (struct zeros){ map, nbytes };
 	arena_defer(&c->arena, unmap, z);
 	memcpy(map, header, header_nbytes);
+	for (size_t i = 0; i < count; i++)
+		fill_integers(&weights[i], json_object_get(integers, weights[i].name), 0,
+			weights[i].nbytes / dtype_size(weights[i].dtype), (char *)map + weights[i].offset);
 	*shard = (struct shard){ .path = c->path,
 		.real_path = c->path,
 		.location = "model.safetensors",
@@ -212,7 +217,7 @@ static enum status open_zeros(struct checkpoint *c, struct weight *weights, size
 }
 
 // Before any weight is made: is there a graph of such weights, which reads all of them?
-static enum status look(const struct making *m, struct weight *weights, size_t count, struct error *err)
+static enum status look(const struct making *m, struct weight *weights, size_t count, const json_t *integers, struct error *err)
 {
 	struct arena a = { 0 };
 	struct checkpoint c = { 0 };
@@ -224,7 +229,7 @@ static enum status look(const struct making *m, struct weight *weights, size_t c
 		checkpoint_open_config(&c, arena_printf(&a, "%s/config.json", m->case_folder), m->config, m->config_nbytes, err);
 
 	c.path = m->case_folder;
-	if (!st && !(st = open_zeros(&c, weights, count, err)) && !(st = arch_resolve(&spec, &a, &c, err)))
+	if (!st && !(st = open_zeros(&c, weights, count, integers, err)) && !(st = arch_resolve(&spec, &a, &c, err)))
 		st = artifact_build(&built, &a, &c, spec, &arch_whole, g, err);
 	graph_free(g);
 	checkpoint_close(&c);
@@ -246,7 +251,7 @@ static enum status make(void *context, const char *folder, struct error *err)
 	if (!st && (st = parse_weights(&a, arena_strndup(&a, m->weights, m->weights_nbytes), &weights, &count, &sum, err)))
 		error_prefix(err, "%s/weights.tsv", m->case_folder);
 	if (!st)
-		st = look(m, weights, count, err);
+		st = look(m, weights, count, json_object_get(json, "integer_tensors"), err);
 	if (!st)
 		st = file_mkdirs(folder, err);
 	if (!st)

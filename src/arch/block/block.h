@@ -133,7 +133,7 @@ graph_value weight_integers(
 	weight((b), (stem), (suffix), (int)(sizeof((int64_t[]){ __VA_ARGS__ }) / sizeof(int64_t)), (int64_t[]){ __VA_ARGS__ })
 bool weight_exists(const struct build *b, const char *stem, const char *suffix); // true in a plan
 // Both weights are in the file, as other bytes; false where one is computed, and in a plan.
-bool weights_differ(const struct build *b, const char *stem, const char *other);
+bool weights_differ(const struct build *b, const char *stem, const char *other, const char *suffix);
 bool weight_named(const struct build *b, const char *stem); // does the dialect have a word for it?
 // One row a head, each a tensor of its own (STEM.ITEM.weight [width]), as [heads, width].
 graph_value weights_of_heads(struct build *b, const char *stem, int64_t heads, int64_t width);

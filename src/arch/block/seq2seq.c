@@ -136,25 +136,34 @@ void seq2seq_begin(struct build *b, struct body *io)
 		io->memory_bias = mask_bidirectional(b, io->memory_mask);
 }
 
-// The part whose token table the half `part` reads, and the table's stem there: its own, or the one they share, or the
-// other's: files differ in which of equal tables they keep.
+// The part whose token table the half `part` reads, or, NULL, the output that is tied to one, and the table's stem there: the
+// half's own, then the one they share, then the output's, then the other half's. Files differ in which of equal tables they
+// keep, and of tables that differ transformers 5 ties none (modeling_utils.py, tie_weights).
 static const struct spec *table_of(struct build *b, const struct seq2seq *f, const char *part, const char **stem)
 {
-	const struct spec *whole = b->s, *own = part_of(whole, part), *found = NULL;
-	const struct spec *const places[] = { own, whole, part_of(whole, text_is(part, "encoder") ? "decoder" : "encoder") };
+	const struct spec *whole = b->s, *decoder = part_of(whole, "decoder"), *encoder = part_of(whole, "encoder"),
+			  *found = NULL, *own = part && text_is(part, "encoder") ? encoder : decoder;
+	const bool is_shared_first = !part && f->one_table;
+	const struct {
+		const struct spec *s;
+		const char *stem;
+	} places[] = { { is_shared_first ? whole : own, is_shared_first ? "embed.shared" : "embed.word" },
+		{ is_shared_first ? own : whole, is_shared_first ? "embed.word" : "embed.shared" },
+		{ part && whole->tied ? whole : NULL, "head.lm.out" }, { own == encoder ? decoder : encoder, "embed.word" } };
+
 	*stem = "embed.word";
 	if (b->plan) {
 		*stem = f->one_table ? "embed.shared" : *stem;
 		return f->one_table ? whole : own;
 	}
-	for (int i = 0; i < 3 && !found; i++) {
-		b->s = places[i];
-		if (b->s && weight_named(b, b->s == whole ? "embed.shared" : "embed.word") &&
-			weight_exists(b, b->s == whole ? "embed.shared" : "embed.word", "weight"))
+	for (size_t i = 0; i < sizeof places / sizeof *places && !found; i++) {
+		b->s = places[i].s;
+		if (b->s && weight_named(b, places[i].stem) && weight_exists(b, places[i].stem, "weight")) {
 			found = b->s;
+			*stem = places[i].stem;
+		}
 	}
 	b->s = whole;
-	*stem = found == whole ? "embed.shared" : *stem;
 	return found ? found : own;
 }
 
@@ -224,7 +233,7 @@ graph_value seq2seq_scores(struct build *b, const struct seq2seq *f, graph_value
 		hidden = op_scale(g, hidden, f->head_scale);
 	const char *stem = "head.lm.out";
 	if (whole->tied && (b->plan || !weight_exists(b, stem, "weight")))
-		b->s = table_of(b, f, "decoder", &stem);
+		b->s = table_of(b, f, NULL, &stem);
 	graph_value w = WEIGHT(b, stem, "weight", half->vocab_size, half->embedding_size);
 	b->s = whole;
 	graph_value bias = NO_VALUE;

@@ -91,11 +91,11 @@ bool weight_exists(const struct build *b, const char *stem, const char *suffix)
 	return b->plan || find(b, stem, suffix, &name);
 }
 
-bool weights_differ(const struct build *b, const char *stem, const char *other)
+bool weights_differ(const struct build *b, const char *stem, const char *other, const char *suffix)
 {
 	const char *name = "";
-	const struct weight *w = weight_named(b, stem) ? find(b, stem, "weight", &name) : NULL,
-			    *x = weight_named(b, other) ? find(b, other, "weight", &name) : NULL;
+	const struct weight *w = weight_named(b, stem) ? find(b, stem, suffix, &name) : NULL,
+			    *x = weight_named(b, other) ? find(b, other, suffix, &name) : NULL;
 
 	if (b->plan || !w || !x || w == x || !w->data || !x->data)
 		return false;

@@ -93,7 +93,7 @@ const struct dialect udop_names = {
 	.prefix = "transformer.",
 	.keys = KEYS(T5_KEYS),
 	.weights = WEIGHTS(T5_WEIGHTS, T5_FFN, { "embed.patch", "patch_embed.proj" },
-		{ "embed.x", "@cell_2d_embedding.x_position_embeddings" },
+		{ "embed.copy", "encoder.embed_patches.proj" }, { "embed.x", "@cell_2d_embedding.x_position_embeddings" },
 		{ "embed.y", "@cell_2d_embedding.y_position_embeddings" },
 		{ "page.relative", "@relative_bias.biases.#.relative_attention_bias" }),
 	.ignored = IGNORED("*shared.weight", "*embed_tokens.weight", "*embed_patches.proj.*", "*relative_bias.biases.0.*",

@@ -152,9 +152,7 @@ static graph_value language_head(struct build *b, graph_value x)
 	graph_enter(g, "head");
 	x = layer_norm(b, "head.lm.norm", activate(b, s->act, linear(b, "head.lm.dense", x, wide, wide, true)), wide);
 	graph_value w = WEIGHT(b, s->tied ? "embed.word" : "head.lm.out", "weight", s->vocab_size, n);
-	bool loose = weight_exists(b, "head.lm.loose", "bias") && (s->tied || !weight_exists(b, "head.lm.out", "bias"));
-	graph_value bias = WEIGHT(b, loose ? "head.lm.loose" : "head.lm.out", "bias", s->vocab_size);
-	graph_value logits = op_linear(g, op_slice(g, x, 2, 0, n), w, bias);
+	graph_value logits = op_linear(g, op_slice(g, x, 2, 0, n), w, head_lm_bias(b));
 	if (wide > n) {
 		graph_value rest = WEIGHT(b, "head.lm.rest", "weight", wide - n, s->vocab_size);
 		logits = op_add(g, logits, op_linear_in_out(g, op_slice(g, x, 2, n, wide), rest, NO_VALUE));

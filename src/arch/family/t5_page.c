@@ -139,6 +139,9 @@ graph_value t5_page_embed(struct build *b, const struct t5_page *p, const struct
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
+	if (weights_differ(b, "embed.patch", "embed.copy", "weight") || weights_differ(b, "embed.patch", "embed.copy", "bias"))
+		graph_fail(g, STATUS_UNSUPPORTED,
+			"patch_embed.proj and encoder.embed_patches.proj have other numbers, and the class reads both");
 	graph_value zero = graph_f32(g, 0),
 		    patch = tokens_of(b,
 			    conv(b, "embed.patch", seen->pixels,
