@@ -472,13 +472,13 @@ static enum status make(void *context, const char *folder, struct error *err)
 
 	if (!s)
 		s = space_check(folder, l->nbytes, err);
-	if (!s && (fd = partial_open(path, false, err)) < 0)
+	if (!s && (fd = partial_open(path, err)) < 0)
 		s = err ? err->status : STATUS_FAILED;
 	if (!s)
 		s = write_file(fd, path, l, err);
 	if (fd >= 0 && s)
 		partial_drop(fd, path);
-	else if (fd >= 0 && !(s = partial_keep(fd, path, err)))
+	else if (fd >= 0 && !(s = partial_keep(fd, path, 0777, err)))
 		s = sealed_folder_write(folder, name_of(&a, l), l->key, err);
 	arena_done(&a);
 	return s;

@@ -76,13 +76,21 @@ static enum status partial_hidden(char out[PATH_MAX], const char *path, struct e
 	return n > 0 && n < PATH_MAX ? STATUS_OK : error_set(err, STATUS_BAD_INPUT, "%s: the path is too long", path);
 }
 
-int partial_open(const char *path, bool is_private, struct error *err)
+// What others may do with this user's file that one here takes the place of; 0777: there is none.
+static mode_t rights_replaced(const char *path)
+{
+	struct stat st;
+
+	return !lstat(path, &st) && S_ISREG(st.st_mode) && st.st_uid == geteuid() ? file_rights_like(path, &st) : 0777;
+}
+
+int partial_open(const char *path, struct error *err)
 {
 	char partial[PATH_MAX];
 	if (partial_path(partial, path, err))
 		return -1;
 	for (bool hidden = false;;) {
-		int fd = is_private ? file_new(partial, O_RDWR) : open(partial, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		int fd = file_new(partial, O_RDWR);
 		const bool is_new = fd >= 0;
 		if (!is_new && errno == EEXIST && (fd = open(partial, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)) < 0 &&
 			errno == ENOENT)
@@ -130,10 +138,12 @@ static enum status partial_of(char out[PATH_MAX], int fd, const char *path, stru
 	return s || file_lies_at(fd, out) ? s : partial_hidden(out, path, err);
 }
 
-enum status partial_keep(int fd, const char *path, struct error *err)
+enum status partial_keep(int fd, const char *path, mode_t rights, struct error *err)
 {
 	char partial[PATH_MAX];
 	enum status s = partial_of(partial, fd, path, err);
+
+	fchmod(fd, (0666 & rights & rights_replaced(path) & ~file_mask()) | S_IRUSR | S_IWUSR);
 	// A network's file system tells a full disk, or a quota, where a file is closed: of each of its descriptors.
 	const int second = s ? -1 : dup(fd);
 	if (second >= 0 && close(second)) {
@@ -254,7 +264,7 @@ static enum status place_bytes(const char *from, const char *to, int ways, const
 		return error_set(err, STATUS_BAD_INPUT, "%s: not a file", from);
 	}
 	enum status s = STATUS_OK;
-	int out = partial_open(to, true, err);
+	int out = partial_open(to, err);
 	if (out < 0) {
 		close(in);
 		return err ? err->status : STATUS_FAILED;
@@ -268,15 +278,12 @@ static enum status place_bytes(const char *from, const char *to, int ways, const
 		s = error_errno(err, "%s: cannot share the blocks of %s", to, from);
 	else if (!cloned && !(s = space_check(to, (uint64_t)st.st_size, err)))
 		s = copy_bytes(in, out, from, to, (uint64_t)st.st_size, err);
-	fchmod(out,
-		(0666 & file_rights_like(from, &st) & ~file_mask()) | S_IRUSR |
-			S_IWUSR); // for nobody who may not read the source
 	close(in);
 	if (s) {
 		partial_drop(out, to);
 		return s;
 	}
-	if ((s = partial_keep(out, to, err)))
+	if ((s = partial_keep(out, to, file_rights_like(from, &st), err)))
 		return s;
 	*how = cloned ? "reflink" : "copy";
 	return STATUS_OK;

@@ -44,6 +44,10 @@ bool model_has_inside(const char *folder, const char *path);
 // nested deeper than it is looked through: the identity of such a model is not known.
 enum status model_check_places(const char *path, struct error *err);
 
+// Does the file system still give the first and the last byte of each? NOT_ASKED with the file's name and why; OK where it
+// does, and for one that is not there any more. After an engine failed, which says of a server that went what it likes.
+enum status model_check_given(const char *path, struct error *err);
+
 // SHA-256 over the names and digests of all of them, as 64 hexadecimal digits. A file that is absent or cannot be read counts as
 // that. An error only where watch->progress stopped it, or where a file changes all the time. `watch` may be NULL; its total is
 // set.

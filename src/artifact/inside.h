@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include <jansson.h>
 
@@ -12,10 +13,12 @@
 #include "base/error.h"
 
 // file_place.c. A file under a temporary name beside `path`, empty, locked against other writers, to be finished with
-// partial_keep or partial_drop. What a killed process left under that name is written over. The descriptor, or -1. is_private: only
-// its owner may open it (file_new), otherwise it has the rights of any new file.
-int partial_open(const char *path, bool is_private, struct error *err);
-enum status partial_keep(int fd, const char *path, struct error *err); // renames it to `path` and closes it
+// partial_keep or partial_drop; until then only its owner may open it. What a killed process left under that name is written
+// over. The descriptor, or -1.
+int partial_open(const char *path, struct error *err);
+// Renames it to `path` and closes it. It has the rights of a new file, but none beyond `rights`, nor beyond those of what it
+// replaces.
+enum status partial_keep(int fd, const char *path, mode_t rights, struct error *err);
 void partial_drop(int fd, const char *path);
 // "1.8 GiB" into `out`.
 const char *size_text(uint64_t nbytes, char out[32]);

@@ -333,7 +333,7 @@ static enum status write_folder(const char *folder, const struct plan *p, const 
 	if ((s = file_mkdirs(folder, err)) || (s = check_target(folder, path, &a, err)) ||
 		(s = space_check(folder, p->written, err)))
 		goto done;
-	if ((fd = partial_open(path, false, err)) < 0) {
+	if ((fd = partial_open(path, err)) < 0) {
 		s = err ? err->status : STATUS_FAILED;
 		goto done;
 	}
@@ -343,7 +343,7 @@ static enum status write_folder(const char *folder, const struct plan *p, const 
 	if (s)
 		partial_drop(fd, path);
 	else
-		s = partial_keep(fd, path, err);
+		s = partial_keep(fd, path, 0777, err);
 done:
 	arena_done(&a);
 	return s;

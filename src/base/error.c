@@ -80,10 +80,6 @@ bool error_is_of_name(int code)
 	case ENOTEMPTY:
 	case ELOOP:
 	case ENAMETOOLONG:
-	case EXDEV:
-	case EOPNOTSUPP:
-	case EMLINK:
-	case EINVAL:
 	case ENOEXEC:
 		return true;
 	default:

@@ -448,6 +448,13 @@ static void check_files(const struct running *r, struct cell_result *out)
 
 	if (!is_of_files(out->verdict))
 		return;
+	struct error why = { 0 };
+	if ((out->verdict == VERDICT_FAILED || out->verdict == VERDICT_UNSUPPORTED || out->verdict == VERDICT_CRASHED) &&
+		model_check_given(c->path, &why)) {
+		not_asked(out, arena_strdup(r->a, why.text), r->a);
+		out->row.model_sha256 = NULL;
+		return;
+	}
 	model_fingerprint(now, c->path);
 	bool same = text_is(now, r->fingerprint) || (!model_identity(now, c->path, NULL, NULL) && text_is(now, r->identity));
 	if (same && !writes_seen(r->writes)) // asked last: what was read is what was there all the time

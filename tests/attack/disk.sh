@@ -38,6 +38,12 @@ for number in 117 ${ASSAY_LONG:+126 108}; do
 	SHIM_ERROR=$number SHIM_GONE=cell:/bert/model code 2 shim "$ASSAY" run "$PWD/bert" "${quick[@]}" --no-db
 	json "d[0]['verdict'] == 'not_asked' and 'model.safetensors: ' in d[0]['cause']"
 done
+# It goes while an engine reads it, which says of that what it likes, or dies of it.
+for how in crash fail; do
+	rm -f since
+	SHIM_SINCE=$PWD/since SHIM_ERROR=112 SHIM_GONE=cell:/bert/model code 2 shim "$ASSAY" run "$PWD/bert" "${quick[@]/null/null:$how=run@1}" --no-db
+	json "d[0]['verdict'] == 'not_asked' and 'model.safetensors: Host is down' in d[0]['cause']"
+done
 for where in run:/bert model:/bert; do
 	SHIM_GONE=$where code 1 shim "$ASSAY" run "$PWD/bert" "${quick[@]}" --no-db
 	has err 'bert: Transport endpoint is not connected'

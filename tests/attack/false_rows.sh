@@ -17,7 +17,7 @@ for table in machine run model artifact cell event; do
 	cell) again="INSERT INTO cell SELECT * REPLACE (id + 1000 AS id, id AS origin_id) FROM cell" ;;
 	esac
 	all="${all:-}$again;"
-	[ -n "${ASSAY_LONG:-}" ] || [ "$table" = machine ] || [ "$table" = cell ] || [ "$table" = run ] || continue
+	[ -n "${ASSAY_LONG:-}" ] || [ "$table" = machine ] || [ "$table" = cell ] || continue
 	forgeries+=("twice_$table" "$again")
 done
 # Of another machine, with an event of no cell.

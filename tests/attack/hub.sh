@@ -384,17 +384,6 @@ has err 'SSL_CERT_FILE names .*/certificates, which is no file of certificates'
 (unset SSL_CERT_FILE; failures=0; code 1 "$ASSAY" fetch org/tls; exit $failures) || fail "a certificate of nobody"
 has err '^assay: org/tls: https://127.0.0.1:[0-9]+: .*certificate.*SSL_CERT_FILE names a file with others to trust'
 [ -s "$work/log" ] && fail "something was asked for behind a certificate of nobody: $(cat "$work/log")"
-slow_ones                                # whose server is told to redirect
-(
-	failures=0 tls_endpoint=$HF_ENDPOINT HF_ENDPOINT=$slow_endpoint
-	unset SSL_CERT_FILE
-	control '{"downgrade": "'"$tls_endpoint"'/org/tls/resolve/main/model.safetensors"}'
-	code 1 "$ASSAY" fetch org/tls
-	has err 'https://127.0.0.1:[0-9]+: .*certificate.*SSL_CERT_FILE'
-	[ "$(partial)" = 0 ] || fail "bytes from behind a certificate of nobody"
-	control
-	exit $failures
-) || fail "a redirect to a certificate of nobody"
 clear_cache
 python3 - "$HF_ENDPOINT" <<'PY' || fail "the server does not take a control"
 import json, ssl, sys, urllib.parse, urllib.request
@@ -431,4 +420,18 @@ has err '^assay: org/tls: https://127.0.0.1:[0-9]+: '
 lacks err 'tried'
 [ "$(wc -l <"$work/old.log")" -gt 1 ] || fail "the server without newer TLS was not asked"
 grep -q '^spoken' "$work/old.log" && fail "TLS 1.1 is spoken: $(cat "$work/old.log")"
+
+# A redirect to a certificate of nobody, by the server of the slow ones.
+slow_ones
+clear_cache
+(
+	failures=0 tls_endpoint=$HF_ENDPOINT HF_ENDPOINT=$slow_endpoint
+	unset SSL_CERT_FILE
+	control '{"downgrade": "'"$tls_endpoint"'/org/tls/resolve/main/model.safetensors"}'
+	code 1 "$ASSAY" fetch org/tls
+	has err 'https://127.0.0.1:[0-9]+: .*certificate.*SSL_CERT_FILE'
+	[ "$(partial)" = 0 ] || fail "bytes from behind a certificate of nobody"
+	control
+	exit $failures
+) || fail "a redirect to a certificate of nobody"
 finish

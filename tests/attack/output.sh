@@ -64,6 +64,16 @@ else
 	skip_part "no access control lists on this file system, or no Python"
 fi
 
+# Weights that take the place of private ones were everybody's.
+"$ASSAY" synth "$SOURCE/tests/conform/cases/bert" -o open >/dev/null && "$ASSAY" build open -o again >/dev/null || fail "no graph"
+chmod 644 open/* && chmod 600 again/*
+code 0 "$ASSAY" build open -o again
+chmod 600 open/*
+code 0 "$ASSAY" synth "$SOURCE/tests/conform/cases/bert" -o open
+for name in again/model.onnx again/model.safetensors open/model.safetensors; do
+	[ "$(stat -c %a $name)" = 600 ] || fail "$name was private, and what replaced it has mode $(stat -c %a $name)"
+done
+
 # A FIFO was replaced by a file, as was every device; of a report it was waited for without end.
 mkfifo fifo
 bounded 1 5 200 "${preprocess[@]}" fifo

@@ -16,6 +16,7 @@
 //   SHIM_HANG=A:WORD     ... never goes on
 //   SHIM_GONE=A:WORD     ... and one that looks what lies there, is told that its file system is gone: ENOTCONN, or the
 //                        number of SHIM_ERROR
+//   SHIM_SINCE=FILE      ... only makes that file, and it is gone for all others once that is there
 //   SHIM_WAITS=1         it waits while it is loaded, preloaded or in the place of an engine's library
 //   SHIM_FAULTS=1        ... writes to address 0 while it is loaded
 //   SHIM_FLOODS=1        ... writes to descriptor 3 without an end while it is loaded, a line that never ends
@@ -113,9 +114,14 @@ static int is_met(const char *variable, const char *path)
 
 static int is_gone(const char *path)
 {
-	const int is = is_met("SHIM_GONE", path);
-	const char *number = getenv("SHIM_ERROR");
+	int is = is_met("SHIM_GONE", path);
+	const char *number = getenv("SHIM_ERROR"), *since = getenv("SHIM_SINCE"), *word = getenv("SHIM_GONE");
 
+	if (since && is) {
+		close(REAL(open)(since, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+		is = 0;
+	} else if (since && word)
+		is = strstr(path, strchr(word, ':') + 1) && !access(since, F_OK);
 	errno = !is ? errno : number ? atoi(number) : ENOTCONN;
 	return is;
 }
