@@ -25,7 +25,8 @@ static const struct option options[] = {
 	{ "adapter", "auto", "hardware, software; auto: software where the machine has no GPU", "auto hardware software" },
 	{ "listen", NULL, "ADDR:PORT to serve at; the loopback address, any port", .reaches_out = true },
 	{ "host", NULL,
-		"a name by which a remote browser comes, where it is neither this machine's nor an address: of a proxy, say",
+		"a name by which a remote browser comes, where it is neither this machine's nor an address: of a proxy, "
+		"say. This machine's other users may come to a loopback address then, too",
 		.reaches_out = true },
 	{ "wait_s", "600", "seconds to wait for a remote browser" },
 	{ .name = NULL },

@@ -683,7 +683,8 @@ enum status serve_open(struct serve **out, const struct serve_at *how, struct er
 	for (size_t i = 0; i < sizeof random; i++)
 		snprintf(s->token + 2 * i, 3, "%02x", random[i]);
 	s->name = how && how->name ? copy_of(how->name) : NULL;
-	s->own_user = (how && how->own_user) || is_loopback(&at); // what comes from elsewhere through a tunnel is ours
+	// What comes from elsewhere through a tunnel is ours; a proxy runs as who it likes.
+	s->own_user = (how && how->own_user) || (is_loopback(&at) && !(how && how->name));
 	s->at = at;
 	strangers_init(&s->strangers);
 	pthread_mutex_init(&s->lock, NULL);

@@ -24,7 +24,7 @@ struct serve;
 struct serve_at {
 	const char *address; // "ADDR:PORT", "[ADDR]:PORT" or ":PORT" (loopback); NULL: loopback, any free port
 	const char *name;    // by which browsers may come too, behind a proxy, say; NULL: none
-	bool own_user;       // connections of this machine's other users are not taken, as on a loopback address they never are
+	bool own_user;       // connections of this machine's other users are not taken, nor on a loopback address without a name
 };
 enum status serve_open(struct serve **out, const struct serve_at *at, struct error *err);
 void serve_close(struct serve *s); // NULL is fine
