@@ -170,14 +170,29 @@ static void pass_value(struct reader *f, enum type type, bool in_list, int depth
 	}
 }
 
-static int64_t take_number(struct reader *f, enum type type)
+static int64_t take_zigzag(struct reader *f)
 {
-	if (type != INT16 && type != INT32 && type != INT64) {
-		pass_value(f, type, false, 1);
-		return -1;
-	}
 	const uint64_t zigzag = take_varint(f);
+
 	return (int64_t)(zigzag >> 1) ^ -(int64_t)(zigzag & 1);
+}
+
+// A field of another type than the format's DuckDB passes over, as if it were not there.
+static const char other_type[] = "has a field of another type than the format's";
+
+static int64_t take_i64(struct reader *f, enum type type)
+{
+	if (f->wrong == NULL && type != INT64)
+		f->wrong = other_type;
+	return f->wrong == NULL ? take_zigzag(f) : -1;
+}
+
+// Of one with more bits the lower 32 count.
+static int64_t take_i32(struct reader *f, enum type type)
+{
+	if (f->wrong == NULL && type != INT32)
+		f->wrong = other_type;
+	return f->wrong == NULL ? (int32_t)take_zigzag(f) : -1;
 }
 
 // A SchemaElement. The first is the root, whose children are the columns; assay's have none.
@@ -190,7 +205,7 @@ static void pass_element(struct reader *f)
 	while (f->wrong == NULL && (type = take_field(f, &number)) != STOP) {
 		if (number != NUM_CHILDREN)
 			pass_value(f, type, false, 1);
-		else if (take_number(f, type) != 0 && f->has_root)
+		else if (take_i32(f, type) != 0 && f->has_root)
 			f->wrong = "has columns within columns, which assay does not write";
 	}
 	f->has_root = true;
@@ -211,9 +226,9 @@ static void take_data_header(struct reader *f, struct page *p, int16_t encoding)
 
 	while (f->wrong == NULL && (type = take_field(f, &number)) != STOP) {
 		if (number == NUM_VALUES)
-			p->values = take_number(f, type);
+			p->values = take_i32(f, type);
 		else if (number == encoding)
-			p->encoding = take_number(f, type);
+			p->encoding = take_i32(f, type);
 		else
 			pass_value(f, type, false, 2);
 	}
@@ -231,12 +246,14 @@ static struct page take_page(struct reader *f)
 
 	while (f->wrong == NULL && (type = take_field(f, &number)) != STOP) {
 		if (number == KIND)
-			p.kind = take_number(f, type);
+			p.kind = take_i32(f, type);
 		else if (number == UNPACKED)
-			p.unpacked = take_number(f, type);
+			p.unpacked = take_i32(f, type);
 		else if (number == PACKED)
-			p.packed = take_number(f, type);
-		else if ((number == DATA || number == DATA_V2) && type == STRUCTURE) {
+			p.packed = take_i32(f, type);
+		else if (number == DATA || number == DATA_V2) {
+			if (f->wrong == NULL && type != STRUCTURE)
+				f->wrong = other_type;
 			take_data_header(f, &p, number == DATA ? ENCODING : ENCODING_V2);
 			is_twice = is_twice || header != 0;
 			header = number;
@@ -294,9 +311,9 @@ static struct chunk take_metadata(struct reader *f)
 
 	while (f->wrong == NULL && (type = take_field(f, &number)) != STOP) {
 		if (number == DATA_PAGE_OFFSET)
-			c.data = take_number(f, type);
+			c.data = take_i64(f, type);
 		else if (number == DICTIONARY_PAGE_OFFSET)
-			c.dictionary = take_number(f, type);
+			c.dictionary = take_i64(f, type);
 		else
 			pass_value(f, type, false, 4);
 	}
@@ -311,9 +328,11 @@ static struct chunk take_column(struct reader *f)
 	enum type type;
 
 	while (f->wrong == NULL && (type = take_field(f, &number)) != STOP) {
-		if (number == META_DATA && type == STRUCTURE)
+		if (number == META_DATA) {
+			if (f->wrong == NULL && type != STRUCTURE)
+				f->wrong = other_type;
 			c = take_metadata(f);
-		else if (number == FILE_PATH || number >= ENCRYPTED)
+		} else if (number == FILE_PATH || number >= ENCRYPTED)
 			f->wrong = "leads to another file, or is encrypted";
 		else
 			pass_value(f, type, false, 3);
@@ -332,14 +351,16 @@ static void take_group(struct reader *f)
 	enum type type, of;
 
 	while (f->wrong == NULL && (type = take_field(f, &number)) != STOP) {
-		if (number == COLUMNS && type == LIST) {
-			count = take_list(f, &of);
+		if (number == COLUMNS) {
+			if (f->wrong == NULL && type != LIST)
+				f->wrong = other_type;
+			count = f->wrong == NULL ? take_list(f, &of) : 0;
 			if (f->wrong == NULL && (count > COLUMNS_MOST || (count > 0 && of != STRUCTURE)))
 				f->wrong = "has a group of more columns than assay's tables";
 			for (uint64_t i = 0; i < count && f->wrong == NULL; i++)
 				chunks[i] = take_column(f);
 		} else if (number == NUM_ROWS) {
-			rows = take_number(f, type);
+			rows = take_i64(f, type);
 		} else {
 			pass_value(f, type, false, 2);
 		}
