@@ -2,13 +2,13 @@
 // Building a spec, for real or to learn which weights it wants; afterwards every tensor of the checkpoint has been read or is
 // known to be of no use to this class.
 #include <fnmatch.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "arch/block/block.h"
 #include "arch/dialect.h"
 #include "arch/plan.h"
+#include "arch/unread.h"
 
 struct plan {
 	struct arena *arena; // of the names
@@ -279,48 +279,6 @@ static struct spec *untied(struct build *b, const struct spec *s)
 	return own;
 }
 
-static int64_t integer_at(const struct weight *w, int64_t i)
-{
-	int64_t wide;
-	int32_t narrow;
-
-	if (w->dtype == DTYPE_I64)
-		memcpy(&wide, (const char *)w->data + i * (int64_t)sizeof wide, sizeof wide);
-	else {
-		memcpy(&narrow, (const char *)w->data + i * (int64_t)sizeof narrow, sizeof narrow);
-		wide = narrow;
-	}
-	return wide;
-}
-
-// Is this a buffer of integers that a class takes from the file, with other numbers than those that a graph computes?
-// Positions count upwards; the place of a pair in the table of relative positions is that of Swin's square windows (Liu et al.
-// 2021, section 3.2): (dy + window - 1) (2 window - 1) + dx + window - 1.
-static bool is_other_buffer(const struct spec *s, const struct weight *w)
-{
-	const char *name = strrchr(w->name, '.');
-	name = name ? name + 1 : w->name;
-	if ((w->dtype != DTYPE_I64 && w->dtype != DTYPE_I32) || !w->data || w->rank < 1)
-		return false;
-	const int64_t n = w->dim[w->rank - 1];
-	if (text_is(name, "position_ids")) {
-		const int64_t count = (int64_t)(w->nbytes / (w->dtype == DTYPE_I64 ? sizeof(int64_t) : sizeof(int32_t)));
-		for (int64_t i = 0; i < count; i++)
-			if (integer_at(w, i) != i % n + s->traits.position_offset)
-				return true;
-		return false;
-	}
-	const int64_t window = (int64_t)sqrt((double)n);
-	if (!text_is(name, "relative_position_index") || w->rank != 2 || w->dim[0] != n || window * window != n)
-		return false;
-	for (int64_t i = 0; i < n * n; i++) {
-		const int64_t a = i / n, b = i % n, dy = a / window - b / window, dx = a % window - b % window;
-		if (integer_at(w, i) != (dy + window - 1) * (2 * window - 1) + dx + window - 1)
-			return true;
-	}
-	return false;
-}
-
 enum status arch_build(
 	const struct spec *given, const struct checkpoint *c, const struct arch_graph *which, struct graph *g, struct error *err)
 {
@@ -342,11 +300,11 @@ enum status arch_build(
 			return error_set(err, STATUS_UNSUPPORTED,
 				"%s: the tensor %s was not read: %s as built here does not use it", c->weights[i].shard->path,
 				c->weights[i].name, s->class_name);
-	for (size_t i = 0; which == &arch_whole && i < c->weight_count; i++)
-		if (!b.read[i] && is_other_buffer(s, &c->weights[i]))
-			return error_set(err, STATUS_UNSUPPORTED,
-				"%s: the tensor %s has other numbers than those that %s computes, which takes these from the "
-				"file",
-				c->weights[i].shard->path, c->weights[i].name, s->class_name);
+	for (size_t i = 0; i < c->weight_count; i++) {
+		const char *other = b.read[i] ? NULL : unread_other(&b, &c->weights[i]);
+		if (other)
+			return error_set(err, STATUS_UNSUPPORTED, "%s: the tensor %s has other numbers than %s, and %s takes it",
+				c->weights[i].shard->path, c->weights[i].name, other, s->class_name);
+	}
 	return finish(g, s, err);
 }

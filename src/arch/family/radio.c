@@ -4,6 +4,8 @@
 //
 //   pixels - mean / deviation -> patches + positions -> [classes, registers, patches] -> layers of the vision transformer
 //   -> summary: some class tokens, features: the patches
+#include <string.h>
+
 #include "arch/block/vit.h"
 
 // spec.own of the family. It begins as vit's does, whose layers it has.
@@ -83,10 +85,22 @@ static void body(struct build *b, struct body *io)
 	io->last = x;
 }
 
+// The class takes the numbers of the class tokens from the file where that has them.
+static void check_summary(struct build *b, const struct radio *r)
+{
+	const struct weight *w = checkpoint_find(b->c, "summary_idxs");
+
+	if (w && w->data &&
+		(w->dtype != DTYPE_I64 || w->nbytes != (size_t)r->summary_count * sizeof(int64_t) ||
+			memcmp(w->data, r->summary, w->nbytes) != 0))
+		graph_fail(b->g, STATUS_UNSUPPORTED, "the tensor summary_idxs has other numbers than config.json's summary_idxs");
+}
+
 static void build_bare(struct build *b, const struct body *io)
 {
 	struct graph *g = b->g;
 	const struct radio *r = b->s->own;
+	check_summary(b, r);
 	graph_value chosen =
 		op_gather(g, io->last, graph_i64s(g, (int)r->summary_count, r->summary), 1); // [batch, count, hidden]
 	graph_output(g, "summary", op_reshape(g, chosen, 2, (int64_t[]){ 0, r->summary_count * b->s->hidden_size }));
