@@ -20,6 +20,9 @@
 #define MEMBERS_MS 250.0                  // between two looks at who is below
 #define SHARED_MS 50.0                    // between two looks at what is shared, which is counted page by page
 #define SHARED_STEP (1024.0 * 1024)       // a smaller change is not looked at
+#define SHARED_MANY (16 * SHARED_STEP)    // of so much others of these pages may be somebody's without a change: it is looked at
+#define SHARED_AGAIN_MS 1000.0            // anew then
+#define STATUS_MOST (1 << 20)             // bytes: of a user in 65536 groups, which stand before the memory
 
 void child_memory_begin(struct child_memory *m, int64_t top)
 {
@@ -95,15 +98,28 @@ static double bytes_of(const char *text, const char *key)
 	return at ? strtod(at + strlen(key), NULL) * 1024 : (double)NAN;
 }
 
+// The whole text, which is the next call's, too; "" where there is none.
+static const char *read_status(struct child_memory *m, int fd)
+{
+	for (;;) {
+		ssize_t n = fd >= 0 && m->room ? pread(fd, m->status, m->room - 1, 0) : 0;
+		if (m->room && (n < (ssize_t)m->room - 1 || m->room >= STATUS_MOST)) {
+			m->status[n > 0 ? n : 0] = 0;
+			return m->status;
+		}
+		m->room = m->room ? 2 * m->room : 4096;
+		if (!(m->status = realloc(m->status, m->room)))
+			abort();
+	}
+}
+
 static double read_member(struct child_memory *m, struct child_member *x, double now_ms)
 {
-	char buffer[4096];
 	int fd = x->status_fd >= 0 ? x->status_fd : open_status(m, x);
-	ssize_t n = fd >= 0 ? pread(fd, buffer, sizeof buffer - 1, 0) : -1;
+	const char *buffer = read_status(m, fd);
 
 	if (fd >= 0 && fd != x->status_fd)
 		close(fd);
-	buffer[n > 0 ? n : 0] = 0;
 	double anonymous = bytes_of(buffer, "\nRssAnon:"), resident = bytes_of(buffer, "\nRssShmem:");
 	if (isnan(anonymous) && now_ms - x->searched_ms >= SHARED_MS) { // that thread has ended, or all of it
 		int64_t thread = process_memory_thread(x->pid);
@@ -115,7 +131,8 @@ static double read_member(struct child_memory *m, struct child_member *x, double
 			return read_member(m, x, now_ms);
 		}
 	}
-	if (fabs(resident - x->resident_shared) >= SHARED_STEP && now_ms - x->looked_ms >= SHARED_MS) {
+	const bool is_other = fabs(resident - x->resident_shared) >= SHARED_STEP, may_be = resident >= SHARED_MANY;
+	if ((is_other || may_be) && now_ms - x->looked_ms >= (is_other ? SHARED_MS : SHARED_AGAIN_MS)) {
 		int64_t kib = process_shared_kib(x->pid);
 
 		x->shared = kib > 0 ? (double)kib * 1024 : 0;
@@ -150,6 +167,9 @@ void child_memory_end(struct child_memory *m)
 		drop(m, m->count - 1);
 	free(m->members);
 	free(m->below);
+	free(m->status);
+	m->status = NULL;
+	m->room = 0;
 	m->members = NULL;
 	m->below = NULL;
 }

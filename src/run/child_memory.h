@@ -25,7 +25,8 @@ struct child_memory {
 		double looked_ms, searched_ms;
 	} * members;    // [CHILD_MEMBERS], on the heap: a stack may be small
 	int64_t *below; // [CHILD_MEMBERS]
-	size_t count, open;
+	size_t count, open, room;
+	char *status;     // [room], what was read last
 	double looked_ms; // who is below; 0: never
 };
 
