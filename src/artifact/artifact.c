@@ -23,6 +23,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "checkpoint/computed.h"
+#include "onnx/external.h"
 #include "onnx/fix.h"
 #include "onnx/wire.h"
 
@@ -485,15 +486,16 @@ static enum status check_replaced(
 	return STATUS_OK;
 }
 
-// What of the model's weights anybody may do: all that is made of them gives nobody more.
-static mode_t rights_of(const struct checkpoint *c)
+// What of the model's weights anybody may do: all that is made of them at `path` gives nobody more.
+static mode_t rights_of(const struct checkpoint *c, const char *path)
 {
+	const gid_t group = file_group_beside(path);
 	mode_t rights = 0777;
 	struct stat st;
 
 	for (size_t i = 0; i < c->shard_count; i++)
 		if (c->shards[i].path && !stat(c->shards[i].path, &st))
-			rights &= file_rights_like(c->shards[i].path, &st);
+			rights &= file_rights_like(c->shards[i].path, &st, group);
 	return rights;
 }
 
@@ -516,11 +518,26 @@ enum status artifact_export(const struct artifact *arts, size_t count, const str
 			"%s: holds another model's config.json; name a folder of its own for the graph", folder);
 	if ((s = check_replaced(arts, count, c, folder, err)))
 		return s;
-	const mode_t mask = file_narrow(rights_of(c));
+	const mode_t mask = file_narrow(rights_of(c, graph));
 	s = fill_folder(arts, count, c, folder, &(struct filling){ .ways = PLACE_REFLINK | PLACE_COPY | (link ? PLACE_LINK : 0) },
 		placed_by, err);
 	if (!s && count > 1)
 		s = copy_small_files(c, folder, err);
 	file_widen(mask);
+	return s;
+}
+
+enum status artifact_check_given(const struct artifact *art, struct error *err)
+{
+	struct arena a = { 0 };
+	struct onnx_external external;
+	enum status s = art->graph_path ? model_check_given(art->graph_path, err) : STATUS_OK;
+
+	if (!art->graph_path && art->weights_dir) {
+		onnx_external_read(art->graph, art->graph_nbytes, &a, &external);
+		for (size_t i = 0; i < external.count && !s; i++)
+			s = file_check_given(arena_printf(&a, "%s/%s", art->weights_dir, external.locations[i]), err);
+	}
+	arena_done(&a);
 	return s;
 }

@@ -77,11 +77,11 @@ static enum status partial_hidden(char out[PATH_MAX], const char *path, struct e
 }
 
 // What others may do with this user's file that one here takes the place of; 0777: there is none.
-static mode_t rights_replaced(const char *path)
+static mode_t rights_replaced(const char *path, gid_t group)
 {
 	struct stat st;
 
-	return !lstat(path, &st) && S_ISREG(st.st_mode) && st.st_uid == geteuid() ? file_rights_like(path, &st) : 0777;
+	return !lstat(path, &st) && S_ISREG(st.st_mode) && st.st_uid == geteuid() ? file_rights_like(path, &st, group) : 0777;
 }
 
 int partial_open(const char *path, struct error *err)
@@ -143,7 +143,7 @@ enum status partial_keep(int fd, const char *path, mode_t rights, struct error *
 	char partial[PATH_MAX];
 	enum status s = partial_of(partial, fd, path, err);
 
-	fchmod(fd, (0666 & rights & rights_replaced(path) & ~file_mask()) | S_IRUSR | S_IWUSR);
+	fchmod(fd, (0666 & rights & rights_replaced(path, file_group(fd)) & ~file_mask()) | S_IRUSR | S_IWUSR);
 	// A network's file system tells a full disk, or a quota, where a file is closed: of each of its descriptors.
 	const int second = s ? -1 : dup(fd);
 	if (second >= 0 && close(second)) {
@@ -283,7 +283,7 @@ static enum status place_bytes(const char *from, const char *to, int ways, const
 		partial_drop(out, to);
 		return s;
 	}
-	if ((s = partial_keep(out, to, file_rights_like(from, &st), err)))
+	if ((s = partial_keep(out, to, file_rights_like(from, &st, file_group(out)), err)))
 		return s;
 	*how = cloned ? "reflink" : "copy";
 	return STATUS_OK;

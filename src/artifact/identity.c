@@ -2,8 +2,6 @@
 #include "artifact/identity.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -390,22 +388,6 @@ void model_fingerprint(char out[65], const char *path)
 	arena_done(&a);
 }
 
-static enum status check_given(const char *path, struct error *err)
-{
-	char byte;
-	struct stat st;
-	errno = 0; // a file that became shorter gives no error
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	bool is_given = fd >= 0 && !fstat(fd, &st) &&
-		(!S_ISREG(st.st_mode) || !st.st_size ||
-			(pread(fd, &byte, 1, 0) == 1 && pread(fd, &byte, 1, st.st_size - 1) == 1));
-	enum status s = is_given || error_is_of_name(errno) ? STATUS_OK : error_errno(err, "%s", path);
-
-	if (fd >= 0)
-		close(fd);
-	return s;
-}
-
 enum status model_check_given(const char *path, struct error *err)
 {
 	struct arena a = { 0 };
@@ -416,7 +398,7 @@ enum status model_check_given(const char *path, struct error *err)
 	model_files(path, &a, &files, &count);
 	for (size_t i = 0; i < count && !s; i++)
 		if (files[i].path)
-			s = check_given(files[i].path, err);
+			s = file_check_given(files[i].path, err);
 	arena_done(&a);
 	return s;
 }

@@ -44,8 +44,7 @@ bool model_has_inside(const char *folder, const char *path);
 // nested deeper than it is looked through: the identity of such a model is not known.
 enum status model_check_places(const char *path, struct error *err);
 
-// Does the file system still give the first and the last byte of each? NOT_ASKED with the file's name and why; OK where it
-// does, and for one that is not there any more. After an engine failed, which says of a server that went what it likes.
+// file_check_given of each.
 enum status model_check_given(const char *path, struct error *err);
 
 // SHA-256 over the names and digests of all of them, as 64 hexadecimal digits. A file that is absent or cannot be read counts as

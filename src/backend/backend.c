@@ -326,8 +326,11 @@ static enum status open_zeroed(struct session *s, const struct backend *b, const
 	if (!st && (b->caps & BACKEND_NEEDS_PATH) && !a->graph_path)
 		st = error_set(err, STATUS_BAD_INPUT, "%s reads graphs from files, and this one has no path", b->name);
 	st = st ? st : leave_folder(b, &here, err);
-	if (!st && (st = b->open(s, a, err)))
+	if (!st && (st = b->open(s, a, err))) {
 		error_prefix(err, "%s", b->name);
+		if (st == STATUS_FAILED || st == STATUS_UNSUPPORTED || st == STATUS_BAD_INPUT)
+			st = artifact_check_given(a, err) ? STATUS_NOT_ASKED : st;
+	}
 	if (st)
 		session_close(s);
 	file_return_folder(here);

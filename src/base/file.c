@@ -225,11 +225,33 @@ mode_t file_rights(const char *path, const struct stat *st)
 	return st->st_mode & (getxattr(path, ACCESS_LIST, NULL, 0) > 0 ? S_IRWXU : 0777);
 }
 
-mode_t file_rights_like(const char *path, const struct stat *st)
+gid_t file_group(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) ? (gid_t)-1 : st.st_gid;
+}
+
+gid_t file_group_beside(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char folder[PATH_MAX];
+	struct stat st;
+
+	if (slash && (size_t)(slash - path) + 1 >= sizeof folder)
+		return (gid_t)-1;
+	snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
+	return stat(folder, &st) ? (gid_t)-1 : st.st_mode & S_ISGID ? st.st_gid : getegid();
+}
+
+mode_t file_rights_like(const char *path, const struct stat *st, gid_t group)
 {
 	const mode_t rights = file_rights(path, st);
 
-	return st->st_gid == getegid() ? rights : (rights & ~(mode_t)S_IRWXG) | (rights & S_IRWXO) << 3;
+	// Members of the one group may be all others to the other.
+	const mode_t others = rights & rights >> 3 & S_IRWXO;
+
+	return st->st_gid == group ? rights : (rights & S_IRWXU) | others << 3 | others;
 }
 
 void file_drop_list(int fd)
@@ -290,7 +312,9 @@ static enum status open_beside(const char *path, char temporary[PATH_MAX], int *
 	*fd = is_private ? file_new(temporary, O_WRONLY)
 			 : open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
 	if (*fd >= 0 && replaces)
-		fchmod(*fd, !fchown(*fd, (uid_t)-1, st.st_gid) ? file_rights(path, &st) : file_rights_like(path, &st));
+		fchmod(*fd,
+			!fchown(*fd, (uid_t)-1, st.st_gid) ? file_rights(path, &st)
+							   : file_rights_like(path, &st, file_group(*fd)));
 	else if (*fd >= 0 && is_private)
 		fchmod(*fd, 0666 & ~file_mask());
 	return *fd < 0 ? error_errno(err, "%s: cannot be written", path) : STATUS_OK;
@@ -352,7 +376,7 @@ static bool link_end(const char *path, char out[PATH_MAX], bool *foreign)
 }
 
 // What another user put where all may write: the rule of Linux's protected_symlinks and protected_fifos, which not each machine
-// has set.
+// has set, and in folders without the sticky bit, too.
 static bool is_planted(const char *path, mode_t kind)
 {
 	const char *slash = strrchr(path, '/');
@@ -362,31 +386,50 @@ static bool is_planted(const char *path, mode_t kind)
 	if (lstat(path, &st) || (st.st_mode & S_IFMT) != kind || st.st_uid == 0 || st.st_uid == geteuid())
 		return false;
 	snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
-	return !stat(folder, &in) && in.st_mode & S_ISVTX && in.st_mode & S_IWOTH;
+	return !stat(folder, &in) && in.st_mode & S_IWOTH;
 }
 
-// A folder within a path.
-static enum status check_link(const char *folder, struct error *err)
+// Steps over the first name of `rest`, behind `done`, which ends with a slash or is empty: through a link to what it says
+// first. `at`: where that name lies. False at the end, and where no call would take the path.
+static bool step_into(char done[PATH_MAX], char rest[PATH_MAX], char at[PATH_MAX], int *links)
 {
-	return is_planted(folder, S_IFLNK)
-		? error_set(err, STATUS_BAD_INPUT, "%s: a link that another user made; name the folder itself", folder)
-		: STATUS_OK;
-}
+	enum { LINKS_MOST = 40 };
+	const size_t name = strcspn(rest, "/"), before = strlen(done);
+	char to[PATH_MAX], more[PATH_MAX];
 
-enum status file_check_folders(const char *path, struct error *err)
-{
-	char part[PATH_MAX];
-	enum status s = STATUS_OK;
-
-	if (strlen(path) >= sizeof part)
-		return s; // no call takes it
-	memcpy(part, path, strlen(path) + 1);
-	for (char *slash = strchr(part + 1, '/'); slash && !s; slash = strchr(slash + 1, '/')) {
-		*slash = 0;
-		s = check_link(part, err);
-		*slash = '/';
+	if (!*rest || before + name + 2 > PATH_MAX)
+		return false;
+	memcpy(at, done, before);
+	memcpy(at + before, rest, name);
+	at[before + name] = 0;
+	const ssize_t n = name ? readlink(at, to, sizeof to - 1) : -1;
+	const size_t after = strlen(rest + name);
+	if (n > 0 && ++*links <= LINKS_MOST && (size_t)n + after < sizeof more) {
+		memcpy(more, to, (size_t)n);
+		memcpy(more + n, rest + name, after + 1);
+		memcpy(rest, more, (size_t)n + after + 1);
+		if (*to == '/')
+			*done = 0;
+		return true;
 	}
-	return s;
+	memcpy(done, at, before + name);
+	memcpy(done + before + name, "/", 2);
+	memmove(rest, rest + name + (rest[name] == '/'), after + (rest[name] != '/'));
+	return true;
+}
+
+enum status file_check_links(const char *path, struct error *err)
+{
+	char done[PATH_MAX] = "", rest[PATH_MAX], at[PATH_MAX];
+	int links = 0;
+
+	if (strlen(path) >= sizeof rest)
+		return STATUS_OK; // no call takes it
+	memcpy(rest, path, strlen(path) + 1);
+	while (step_into(done, rest, at, &links))
+		if (is_planted(at, S_IFLNK))
+			return error_set(err, STATUS_BAD_INPUT, "%s: a link that another user made; name what it leads to", at);
+	return STATUS_OK;
 }
 
 // A device, a pipe, or a file that is open and has no name. A FIFO that nobody reads would be waited for without end; a disk
@@ -420,7 +463,7 @@ static enum status find_end(const char *path, char end[PATH_MAX], bool *is_speci
 	bool is_there = !stat(path, &st), foreign = false;
 
 	*is_special = false;
-	if (file_check_folders(path, err))
+	if (file_check_links(path, err))
 		return STATUS_BAD_INPUT;
 	if (is_planted(path, S_IFIFO))
 		return error_set(err, STATUS_BAD_INPUT, "%s: a pipe that another user made; name a file", path);
@@ -501,13 +544,13 @@ static enum status mkdirs(const char *path, mode_t mode, struct error *err)
 		return error_set(err, STATUS_BAD_INPUT, "%s: %s", length ? path : "(empty path)",
 			length ? "the path is too long" : "not a folder");
 	memcpy(part, path, length + 1);
+	if (file_check_links(path, err))
+		return STATUS_BAD_INPUT;
 	for (size_t i = 1; i <= length; i++) {
 		if (part[i] && part[i] != '/')
 			continue;
 		char kept = part[i];
 		part[i] = 0;
-		if (check_link(part, err))
-			return STATUS_BAD_INPUT;
 		// EROFS and EACCES come before EEXIST on some file systems, so ask whether it is there.
 		if (mkdir(part, mode) && errno != EEXIST) {
 			int code = errno;
@@ -687,4 +730,20 @@ enum status file_remove_tree(const char *path, struct error *err)
 		return STATUS_OK;
 	errno = code;
 	return error_errno(err, "%s: cannot be removed", path);
+}
+
+enum status file_check_given(const char *path, struct error *err)
+{
+	char byte;
+	struct stat st;
+	errno = 0; // a file that became shorter gives no error
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	bool is_given = fd >= 0 && !fstat(fd, &st) &&
+		(!S_ISREG(st.st_mode) || !st.st_size ||
+			(pread(fd, &byte, 1, 0) == 1 && pread(fd, &byte, 1, st.st_size - 1) == 1));
+	enum status s = is_given || error_is_of_name(errno) ? STATUS_OK : error_errno(err, "%s", path);
+
+	if (fd >= 0)
+		close(fd);
+	return s;
 }

@@ -25,8 +25,12 @@ void pages_forget(const void *at, size_t nbytes);
 // What the owner, the group and all others may do with the file *st at `path`. Where an access control list gives further users
 // rights, or takes from them what all others have, nobody but the owner is taken to have any: the bits alone do not say.
 mode_t file_rights(const char *path, const struct stat *st);
-// The rights of a new file of this process that nobody gets who has not those of that file: the group is this process's.
-mode_t file_rights_like(const char *path, const struct stat *st);
+// The rights of a new file of that group that nobody gets who has not those of the file *st at `path`.
+mode_t file_rights_like(const char *path, const struct stat *st, gid_t group);
+// The group of an open file, and of one that this process makes beside `path`: of a folder with the setgid bit it is that
+// folder's.
+gid_t file_group(int fd);
+gid_t file_group_beside(const char *path);
 // Rights of further users that a new file has by its folder's default list go.
 void file_drop_list(int fd);
 // A new file that only its owner may open, whatever list its folder has: fchmod gives what it is to have. -1: errno.
@@ -51,8 +55,9 @@ struct file_begun {
 };
 enum status file_begin_user(struct arena *a, const char *path, struct file_begun *out, struct error *err);
 enum status file_end_user(const struct file_begun *f, enum status s, struct error *err);
-// BAD_INPUT: a folder within the path is a link that another user put where all may write (file_write_user and file_mkdirs ask).
-enum status file_check_folders(const char *path, struct error *err);
+// BAD_INPUT: a link on the way to what the path names is another user's, and lies where all may write (file_write_user and
+// file_mkdirs ask).
+enum status file_check_links(const char *path, struct error *err);
 // All of it at this offset of an open file. 0, or errno.
 int file_write_at(int fd, const void *data, size_t nbytes, uint64_t offset);
 enum status file_mkdirs(const char *path, struct error *err);         // mkdir -p
@@ -82,5 +87,8 @@ enum status file_leave_folder(int *here, struct error *err);
 void file_return_folder(int here);
 uint64_t file_free_bytes(const char *path); // free space of the file system that holds path or its nearest parent
 enum status file_remove_tree(const char *path, struct error *err); // rm -rf; absent is fine
+// Does the file system give the first and the last byte of this file? NOT_ASKED with its name and why. OK, too, for one that
+// is not there.
+enum status file_check_given(const char *path, struct error *err);
 
 #endif

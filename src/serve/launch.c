@@ -354,6 +354,23 @@ static bool loopback_is_down(void)
 	return told && !(lo.ifr_flags & IFF_UP);
 }
 
+// A browser's launchers, which are scripts, and its processes add to it. execve(2): "Limits on size of arguments and
+// environment".
+enum { environment_room = 64 << 10 };
+
+static int64_t environment_left(void)
+{
+	const int64_t least = 128 << 10, most = 6 << 20;
+	struct rlimit stack;
+	int64_t limit = most, bytes = 0;
+
+	if (!getrlimit(RLIMIT_STACK, &stack) && stack.rlim_cur / 4 < (rlim_t)most)
+		limit = (int64_t)stack.rlim_cur / 4;
+	for (char *const *e = environ; e && *e; e++)
+		bytes += (int64_t)(strlen(*e) + 1 + sizeof *e);
+	return (limit < least ? least : limit) - bytes;
+}
+
 // cause.c knows these sentences. `folder`: its profile will lie there.
 static enum status check_machine(const struct browser *b, const char *folder, struct error *err)
 {
@@ -366,6 +383,12 @@ static enum status check_machine(const struct browser *b, const char *folder, st
 
 	if (st || (st = process_check_code(b->name, err)))
 		return st;
+	if (environment_left() < environment_room)
+		return error_set(err, STATUS_NOT_ASKED,
+			"%lld KiB are left for the environment here, and %s may need %d: raise the limit (ulimit -s, a quarter "
+			"of "
+			"which the kernel takes), or unset variables",
+			(long long)environment_left() >> 10, b->name, environment_room >> 10);
 	if (loopback_is_down())
 		return error_set(err, STATUS_NOT_ASKED,
 			"the loopback interface is down, and %s reaches its page through it: `ip link set lo up`", b->name);

@@ -199,7 +199,7 @@ enum status db_check_path(const char *path, struct error *err)
 	enum status status = check_name(path, err);
 
 	if (status == STATUS_OK)
-		status = file_check_folders(path, err);
+		status = file_check_links(path, err);
 	if (status == STATUS_OK)
 		status = check_file(path, err);
 	return status == STATUS_OK ? check_log(path, err) : status;
@@ -562,7 +562,7 @@ static void keep_private(struct db *d, const char *path)
 
 	if (stat(path, &st))
 		return;
-	d->mask = file_narrow(file_rights_like(path, &st));
+	d->mask = file_narrow(file_rights_like(path, &st, file_group_beside(path)));
 	d->is_masked = true;
 }
 

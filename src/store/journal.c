@@ -123,7 +123,6 @@ static enum status write_journal(const char *database, const char *path, const s
 {
 	struct head h = { .hash = fnv1a64(text_get(contents), contents->length) };
 	struct stat st;
-	const mode_t mode = stat(database, &st) == 0 ? file_rights_like(database, &st) : 0600;
 
 	if (is_others(path))
 		return error_set(err, STATUS_FAILED, "%s is no journal", path);
@@ -135,7 +134,9 @@ static enum status write_journal(const char *database, const char *path, const s
 		failure = file_write_at(fd, &h, sizeof h, 0);
 	if (failure == 0)
 		failure = file_write_at(fd, text_get(contents), contents->length, sizeof h);
-	if (failure == 0 && (fchmod(fd, mode) != 0 || fsync(fd) != 0))
+	const bool is_there = stat(database, &st) == 0;
+	if (failure == 0 &&
+		(fchmod(fd, is_there ? file_rights_like(database, &st, file_group(fd)) : 0600) != 0 || fsync(fd) != 0))
 		failure = errno;
 	if (fd >= 0)
 		close(fd);

@@ -30,7 +30,7 @@ static void keep_rights(int fd, const char *path, const struct stat *database, c
 	if (st->st_uid != geteuid())
 		return;
 	if ((database->st_gid != st->st_gid || owner != (uid_t)-1) && fchown(fd, owner, database->st_gid))
-		mode = file_rights_like(path, database);
+		mode = file_rights_like(path, database, st->st_gid);
 	file_drop_list(fd);
 	if ((st->st_mode & 0777) != (mode | 0600))
 		fchmod(fd, mode | 0600);

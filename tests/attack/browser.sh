@@ -122,6 +122,12 @@ json '[p["verdict"] for p in d["platforms"]] == ["not_asked", None] and "100000 
 	--synthetic --on webnn --runs 1 --no-conform --no-db --json --timeout 5; exit $failures) || failures=$((failures + 1))
 json 'd[0]["verdict"] == "not_asked" and "a file may have 32768 KiB here, and chromium needs 32" in d[0]["cause"]'
 
+# A browser's launchers add to an environment of which the kernel takes no more.
+(ulimit -s 8192; failures=0; FAKE_WEBNN=1 ASSAY_CACHE=$work/webnn PATH=$work/empty ASSAY_ENGINE_PATH=$work/engines code 2 "$(command -v python3)" -c 'import os, sys
+os.execve(sys.argv[1], sys.argv[1:], dict(os.environ, **{"LARGE%d" % i: "x" * 120000 for i in range(17)}))' \
+	"$ASSAY" run "$SOURCE/tests/conform/cases/bert" --synthetic --on webnn --runs 1 --no-conform --no-db --json --timeout 5; exit $failures) || failures=$((failures + 1))
+json 'd[0]["verdict"] == "not_asked" and "KiB are left for the environment here, and chromium may need 64: raise the limit (ulimit -s" in d[0]["cause"]'
+
 # An engine that dies as it is loaded was passed over for the browser, and nothing said so: its death is the verdict, and the browser is named.
 mkdir "$work/engines/onnxruntime" && cp "$BUILD/tests/attack_shim.so" "$work/engines/onnxruntime/libonnxruntime.so" || fail "no library"
 died='CPU: engine: the process .*; chromium is here and is asked for by its name, --on cpu:chromium'

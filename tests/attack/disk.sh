@@ -39,11 +39,13 @@ for number in 117 ${ASSAY_LONG:+126 108}; do
 	json "d[0]['verdict'] == 'not_asked' and 'model.safetensors: ' in d[0]['cause']"
 done
 # It goes while an engine reads it, which says of that what it likes, or dies of it.
-for how in crash fail; do
+for how in null:crash=run@1 cpu; do
 	rm -f since
-	SHIM_SINCE=$PWD/since SHIM_ERROR=112 SHIM_GONE=cell:/bert/model code 2 shim "$ASSAY" run "$PWD/bert" "${quick[@]/null/null:$how=run@1}" --no-db
+	SHIM_SINCE=$PWD/since SHIM_ERROR=112 SHIM_GONE=cell:/bert/model code 2 shim "$ASSAY" run "$PWD/bert" "${quick[@]/null/$how}" --no-db
 	json "d[0]['verdict'] == 'not_asked' and 'model.safetensors: Host is down' in d[0]['cause']"
 done
+SHIM_ERROR=22 SHIM_SINCE=$PWD/since_converted SHIM_GONE=none:/converted/ code 2 shim "$ASSAY" run bert "${quick[@]/null/cpu}" --precision float16 --no-db
+json "d[0]['verdict'] == 'not_asked' and '.safetensors: Invalid argument' in d[0]['cause']"
 for where in run:/bert model:/bert; do
 	SHIM_GONE=$where code 1 shim "$ASSAY" run "$PWD/bert" "${quick[@]}" --no-db
 	has err 'bert: Transport endpoint is not connected'

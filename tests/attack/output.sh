@@ -74,6 +74,19 @@ for name in again/model.onnx again/model.safetensors open/model.safetensors; do
 	[ "$(stat -c %a $name)" = 600 ] || fail "$name was private, and what replaced it has mode $(stat -c %a $name)"
 done
 
+# What is made in a folder with the setgid bit has that folder's group.
+mkdir -m 2775 lab
+if chgrp 12345 lab 2>/dev/null && chmod 2775 lab && [ -g lab ]; then
+	chmod 640 private/* && cp rows.duckdb lab/ && chgrp "$(id -g)" lab/rows.duckdb && chmod 640 lab/rows.duckdb
+	code 0 "$ASSAY" build private -o lab/built
+	SHIM_STOP=/lab/rows.duckdb:0:2:0 LD_PRELOAD=$BUILD/tests/attack_shim.so "${run[@]}" lab/rows.duckdb >out 2>err && fail "nobody stopped it"
+	for name in built/model.onnx built/model.safetensors rows.duckdb.journal; do
+		[ "$(stat -c '%a %g' lab/$name)" = '600 12345' ] || fail "lab/$name of what only its own group may read: $(stat -c '%a %g' lab/$name)"
+	done
+else
+	skip_part "only the super-user can give a folder to another group"
+fi
+
 # A FIFO was replaced by a file, as was every device; of a report it was waited for without end.
 mkfifo fifo
 bounded 1 5 200 "${preprocess[@]}" fifo
@@ -107,10 +120,27 @@ if can_be 65534; then
 	become 65534 ln -s "$work/mine" shared/theirs
 	become 65534 mkfifo shared/pipe
 	code 1 "${preprocess[@]}" shared/theirs/file
-	has err 'shared/theirs: a link that another user made; name the folder itself$'
+	has err 'shared/theirs: a link that another user made; name what it leads to$'
 	code 1 "$ASSAY" export -o shared/theirs/tables --db rows.duckdb
 	code 1 "$ASSAY" export -o shared/theirs/rows.csv result --db rows.duckdb
 	code 1 "${run[@]}" shared/theirs/rows.duckdb
+	# A database's own name, one's own link that leads on through another's, and a folder where all may write without the sticky bit.
+	become 65534 ln -s "$work/rows.duckdb" shared/named.duckdb
+	code 1 "${run[@]}" shared/named.duckdb
+	has err 'shared/named.duckdb: a link that another user made; name what it leads to$'
+	ln -s shared/theirs/file leads && ln -s shared/theirs/rows.duckdb leads.duckdb
+	code 1 "${preprocess[@]}" leads
+	has err 'shared/theirs: a link that another user made'
+	code 1 "${run[@]}" leads.duckdb
+	mkdir -m 0777 open_to_all && chmod 0777 open_to_all
+	become 65534 ln -s "$work/mine" open_to_all/theirs
+	become 65534 mkfifo open_to_all/pipe
+	code 1 "${preprocess[@]}" open_to_all/theirs/file
+	code 1 "$ASSAY" build open -o open_to_all/theirs/built
+	code 1 "$ASSAY" build open -o open_to_all/theirs
+	code 1 "${run[@]}" open_to_all/theirs/rows.duckdb
+	code 1 "${preprocess[@]}" open_to_all/pipe
+	has err 'open_to_all/pipe: a pipe that another user made'
 	[ -z "$(ls mine)" ] || fail "another user's link was followed: $(ls mine)"
 	setpriv --reuid=65534 --regid=65534 --clear-groups cat shared/pipe >read 2>/dev/null &
 	code 1 "${preprocess[@]}" shared/pipe

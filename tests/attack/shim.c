@@ -16,7 +16,8 @@
 //   SHIM_HANG=A:WORD     ... never goes on
 //   SHIM_GONE=A:WORD     ... and one that looks what lies there, is told that its file system is gone: ENOTCONN, or the
 //                        number of SHIM_ERROR
-//   SHIM_SINCE=FILE      ... only makes that file, and it is gone for all others once that is there
+//   SHIM_SINCE=FILE      ... for each process, from when an engine (ONNX Runtime) has opened it, or that process where A is its
+//                        argument: then that file is made. What lies there can still be looked at
 //   SHIM_WAITS=1         it waits while it is loaded, preloaded or in the place of an engine's library
 //   SHIM_FAULTS=1        ... writes to address 0 while it is loaded
 //   SHIM_FLOODS=1        ... writes to descriptor 3 without an end while it is loaded, a line that never ends
@@ -112,16 +113,28 @@ static int is_met(const char *variable, const char *path)
 	return 0;
 }
 
-static int is_gone(const char *path)
+static int is_gone_since(const char *since, const char *path, const void *caller)
 {
-	int is = is_met("SHIM_GONE", path);
-	const char *number = getenv("SHIM_ERROR"), *since = getenv("SHIM_SINCE"), *word = getenv("SHIM_GONE");
+	const char *word = strchr(getenv("SHIM_GONE"), ':') + 1;
+	Dl_info by;
 
-	if (since && is) {
-		close(REAL(open)(since, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
-		is = 0;
-	} else if (since && word)
-		is = strstr(path, strchr(word, ':') + 1) && !access(since, F_OK);
+	if (!caller || !strstr(path, word))
+		return 0;
+	if (access(since, F_OK)) {
+		const int is_engine = dladdr(caller, &by) && by.dli_fname && strstr(by.dli_fname, "onnxruntime");
+		if (is_engine || is_met("SHIM_GONE", path))
+			close(REAL(open)(since, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+		return is_engine;
+	}
+	return 1;
+}
+
+// `caller`: where it is opened from; NULL: it is looked at.
+static int is_gone(const char *path, const void *caller)
+{
+	const char *number = getenv("SHIM_ERROR"), *since = getenv("SHIM_SINCE");
+	const int is = since && getenv("SHIM_GONE") ? is_gone_since(since, path, caller) : is_met("SHIM_GONE", path);
+
 	errno = !is ? errno : number ? atoi(number) : ENOTCONN;
 	return is;
 }
@@ -146,7 +159,7 @@ int open(const char *path, int flags, ...)
 		*(char *)mmap(NULL, 64 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0) = 1;
 	while (is_met("SHIM_HANG", path))
 		pause();
-	return is_gone(path) ? -1 : REAL(open)(path, flags, mode);
+	return is_gone(path, __builtin_return_address(0)) ? -1 : REAL(open)(path, flags, mode);
 }
 
 ssize_t read(int fd, void *out, size_t n)
@@ -259,7 +272,7 @@ int stat(const char *path, struct stat *out)
 {
 	char folded[PATH_MAX];
 
-	return is_gone(path) ? -1 : REAL(stat)(fold(path, folded), out);
+	return is_gone(path, NULL) ? -1 : REAL(stat)(fold(path, folded), out);
 }
 
 int getaddrinfo(const char *node, const char *service, const struct addrinfo *hints, struct addrinfo **out)

@@ -107,6 +107,35 @@ static void test_twice(void **state)
 	is(&f, "says something twice");
 }
 
+// A number of another type is none to DuckDB, and of one with too many bits it takes the lower ones: pages that nobody had
+// looked at were read.
+static void test_types(void **state)
+{
+	struct file f;
+
+	(void)state;
+	begin(&f);
+	ADD(&f, PAGE(DICTIONARY, 1), DICTIONARY_HEADER, 0, 'd');
+	const uint8_t data = (uint8_t)f.n;
+	ADD(&f, PAGE(DATA, 1), DATA_HEADER(2), 0, 'x');
+	end(&f, data, 4);
+	uint8_t *dictionary = f.bytes + f.n - 8 - 8; // its field and number, ends of two structures, the rows, two more ends
+	assert_int_equal(dictionary[0], 0x26);
+	assert_int_equal(dictionary[1], 4 * 2);
+	for (uint8_t type = 4; type < 6; type++) {
+		dictionary[0] = (uint8_t)(0x20 | type);
+		is(&f, "has a field of another type than the format's");
+	}
+	begin(&f);
+	ADD(&f, PAGE(DATA, 1), 0x2c, 0x16, 1 * 2, 0x15, 0, 0, 0, 'x'); // the number of values as an int64
+	end(&f, 4, 0);
+	is(&f, "leads to a page that is cut off or damaged");
+	begin(&f);
+	ADD(&f, PAGE(DATA, 1), 0x2c, 0x15, 0x82, 0x80, 0x80, 0x80, 0x20, 0x15, 0, 0, 0, 'x'); // 2^32 + 1 values, which are 1
+	end(&f, 4, 0);
+	is(&f, NULL);
+}
+
 static void test_dictionary(void **state)
 {
 	struct file f;
@@ -149,6 +178,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_pages),
 		cmocka_unit_test(test_twice),
+		cmocka_unit_test(test_types),
 		cmocka_unit_test(test_dictionary),
 		cmocka_unit_test(test_rows),
 	};
