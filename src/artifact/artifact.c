@@ -486,13 +486,15 @@ static enum status check_replaced(
 	return STATUS_OK;
 }
 
-// What of the model's weights anybody may do: all that is made of them at `path` gives nobody more.
+// What of the model's files anybody may do: all that is made of them at `path` gives nobody more.
 static mode_t rights_of(const struct checkpoint *c, const char *path)
 {
 	const gid_t group = file_group_beside(path);
-	mode_t rights = 0777;
+	char config[PATH_MAX];
 	struct stat st;
 
+	snprintf(config, sizeof config, "%s/config.json", c->path);
+	mode_t rights = stat(config, &st) ? 0777 : file_rights_like(config, &st, group);
 	for (size_t i = 0; i < c->shard_count; i++)
 		if (c->shards[i].path && !stat(c->shards[i].path, &st))
 			rights &= file_rights_like(c->shards[i].path, &st, group);

@@ -257,6 +257,8 @@ static enum status look_at_object(const struct walk *w, const json_t *node, bool
 		status = look_at_function(w, member(node, "function_name"), of_rows);
 	if (status == STATUS_OK && json_is_true(json_object_get(node, "export_state")))
 		status = error_set(w->err, STATUS_BAD_INPUT, "a query does not take EXPORT_STATE");
+	if (status == STATUS_OK && text_is(member(node, "class"), "PARAMETER"))
+		status = error_set(w->err, STATUS_BAD_INPUT, "a query has no parameters: write the value where $ or ? stands");
 	if (status == STATUS_OK && text_is(member(node, "type"), "SHOW_REF"))
 		status = look_at_show(w, node);
 	else if (status == STATUS_OK && json_is_string(json_object_get(node, "table_name")) &&

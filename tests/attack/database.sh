@@ -77,6 +77,7 @@ read-only SELECT|COPY result TO 'copied.csv'
 functions that a query may take rows from|SELECT content FROM read_text('secret')
 functions that a query may take rows from|FROM enable_profiling(save_location = 'base.duckdb')
 functions that a query may call|SELECT json_structure(repeat('[', 200000) || '1' || repeat(']', 200000))
+a query has no parameters|SELECT $1
 types that a query may cast to|SELECT (repeat('[', 200000) || repeat(']', 200000))::JSON::VARIANT
 SQL
 [ ! -e copied.csv ] || fail "a query made a file"

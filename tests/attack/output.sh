@@ -64,15 +64,24 @@ else
 	skip_part "no access control lists on this file system, or no Python"
 fi
 
-# Weights that take the place of private ones were everybody's.
+# Weights that take the place of private ones were everybody's; so were a graph and weights beside a private config.json.
+private()
+{
+	local name
+	for name; do
+		[ "$(stat -c %a "$name")" = 600 ] || fail "$name has mode $(stat -c %a "$name"), and what it takes the place of, or is made of, 600"
+	done
+}
 "$ASSAY" synth "$SOURCE/tests/conform/cases/bert" -o open >/dev/null && "$ASSAY" build open -o again >/dev/null || fail "no graph"
 chmod 644 open/* && chmod 600 again/*
 code 0 "$ASSAY" build open -o again
+private again/model.onnx again/model.safetensors
+chmod 600 open/config.json
+code 0 "$ASSAY" build open -o of_private
+private of_private/model.onnx of_private/model.safetensors
 chmod 600 open/*
 code 0 "$ASSAY" synth "$SOURCE/tests/conform/cases/bert" -o open
-for name in again/model.onnx again/model.safetensors open/model.safetensors; do
-	[ "$(stat -c %a $name)" = 600 ] || fail "$name was private, and what replaced it has mode $(stat -c %a $name)"
-done
+private open/model.safetensors
 
 # What is made in a folder with the setgid bit has that folder's group.
 mkdir -m 2775 lab
