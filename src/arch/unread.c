@@ -98,9 +98,9 @@ static const char *other_copy(const struct build *b, const struct weight *w, con
 {
 	const struct weight *x = checkpoint_find(b->c, name);
 
-	if (!x || x == w || !x->data || !b->read[x - b->c->weights] || x->nbytes != w->nbytes || x->dtype != w->dtype)
+	if (!x || x == w || !x->data || !b->read[x - b->c->weights])
 		return NULL;
-	return memcmp(x->data, w->data, w->nbytes) ? x->name : NULL;
+	return x->nbytes != w->nbytes || x->dtype != w->dtype || memcmp(x->data, w->data, w->nbytes) ? x->name : NULL;
 }
 
 // The heads of a detector, under a second name: of its decoder or beside it, of one layer or of the first.

@@ -465,7 +465,8 @@ static enum status find_end(const char *path, char end[PATH_MAX], bool *is_speci
 	*is_special = false;
 	if (file_check_links(path, err))
 		return STATUS_BAD_INPUT;
-	if (is_planted(path, S_IFIFO))
+	char real[PATH_MAX]; // behind links
+	if (is_planted(realpath(path, real) ? real : path, S_IFIFO))
 		return error_set(err, STATUS_BAD_INPUT, "%s: a pipe that another user made; name a file", path);
 	if (is_there && S_ISDIR(st.st_mode))
 		return error_set(err, STATUS_BAD_INPUT, "%s: a folder; it cannot be written as a file", path);

@@ -166,6 +166,9 @@ static enum status take_f8(struct computing *k, const struct weight *w, const in
 	if (s->scales && (!is_scaled(k, stem) || w->rank > 3))
 		return computing_refuse(
 			w, STATUS_UNSUPPORTED, err, "has a scale, and is none of the linear layers that transformers scales");
+	if (s->scales && !k->how) // transformers takes the codes for the numbers, and passes the scales over
+		return computing_refuse(
+			w, STATUS_UNSUPPORTED, err, "has a scale, and config.json no quantization_config that says so");
 	if (!s->scales && !k->how)
 		return cast_of(k, w, err);
 	if (!s->scales)

@@ -20,8 +20,7 @@
 #define MEMBERS_MS 250.0                  // between two looks at who is below
 #define SHARED_MS 50.0                    // between two looks at what is shared, which is counted page by page
 #define SHARED_STEP (1024.0 * 1024)       // a smaller change is not looked at
-#define SHARED_MANY (16 * SHARED_STEP)    // of so much others of these pages may be somebody's without a change: it is looked at
-#define SHARED_AGAIN_MS 1000.0            // anew then
+#define SHARED_AGAIN_MS 1000.0            // without a change others may have left their part of so much to it
 #define STATUS_MOST (1 << 20)             // bytes: of a user in 65536 groups, which stand before the memory
 
 void child_memory_begin(struct child_memory *m, int64_t top)
@@ -131,7 +130,7 @@ static double read_member(struct child_memory *m, struct child_member *x, double
 			return read_member(m, x, now_ms);
 		}
 	}
-	const bool is_other = fabs(resident - x->resident_shared) >= SHARED_STEP, may_be = resident >= SHARED_MANY;
+	const bool is_other = fabs(resident - x->resident_shared) >= SHARED_STEP, may_be = resident >= SHARED_STEP;
 	if ((is_other || may_be) && now_ms - x->looked_ms >= (is_other ? SHARED_MS : SHARED_AGAIN_MS)) {
 		int64_t kib = process_shared_kib(x->pid);
 

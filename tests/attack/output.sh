@@ -150,6 +150,9 @@ if can_be 65534; then
 	code 1 "${run[@]}" open_to_all/theirs/rows.duckdb
 	code 1 "${preprocess[@]}" open_to_all/pipe
 	has err 'open_to_all/pipe: a pipe that another user made'
+	ln -s shared/pipe to_pipe
+	code 1 "${preprocess[@]}" to_pipe
+	has err 'to_pipe: a pipe that another user made'
 	[ -z "$(ls mine)" ] || fail "another user's link was followed: $(ls mine)"
 	setpriv --reuid=65534 --regid=65534 --clear-groups cat shared/pipe >read 2>/dev/null &
 	code 1 "${preprocess[@]}" shared/pipe

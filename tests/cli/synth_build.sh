@@ -206,20 +206,21 @@ PY
 done
 # A detector's heads are of its decoder, too: under that name with other numbers they are not what was read.
 code 0 "$ASSAY" synth "$SOURCE/tests/conform/cases/deformable_detr-two-stage" -o "$work/detector"
-for times in 1 3; do
+for times in 1 3 double; do
 	rm -rf "$work/headed" && cp -r "$work/detector" "$work/headed"
 	python3 - "$work/headed/model.safetensors" $times <<'PY' || fail "no second head"
 import array, json, struct, sys
+times, form, dtype = (3, "d", "F64") if sys.argv[2] == "double" else (int(sys.argv[2]), "f", "F32")
 b = open(sys.argv[1], "rb").read()
 n = struct.unpack("<Q", b[:8])[0]
 head, data = json.loads(b[8:8 + n]), b[8 + n:]
 of = head["bbox_embed.0.layers.0.weight"]
-y = array.array("f", [v * int(sys.argv[2]) for v in array.array("f", data[slice(*of["data_offsets"])])]).tobytes()
-head["model.decoder.bbox_embed.0.layers.0.weight"] = dict(of, data_offsets=[len(data), len(data) + len(y)])
+y = array.array(form, [v * times for v in array.array("f", data[slice(*of["data_offsets"])])]).tobytes()
+head["model.decoder.bbox_embed.0.layers.0.weight"] = dict(of, dtype=dtype, data_offsets=[len(data), len(data) + len(y)])
 text = json.dumps(head).encode()
 open(sys.argv[1], "wb").write(struct.pack("<Q", len(text)) + text + data + y)
 PY
-	code $((times == 1 ? 0 : 2)) "$ASSAY" build "$work/headed" -o "$work/headed.$times"
+	code "$([ $times = 1 ] && echo 0 || echo 2)" "$ASSAY" build "$work/headed" -o "$work/headed.$times"
 	[ $times = 1 ] || has err 'the tensor model.decoder.bbox_embed.0.layers.0.weight has other numbers than bbox_embed.0.layers.0.weight,'
 done
 finish

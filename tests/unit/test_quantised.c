@@ -156,6 +156,7 @@ static void refused(void **state)
 	} rows[] = {
 		{ "fp8-blocks", "\"fp8\"", "\"hqq\"", "quantised by \"hqq\" are not read yet" },
 		{ "fp8-blocks", "\"quant_method\": \"fp8\"", "\"bits\": 8", "(no quant_method)" },
+		{ "fp8-blocks", "\"quantization_config\"", "\"quantisation_config\"", "has a scale, and config.json no" },
 		{ "fp8-blocks", "   16,\n   16\n", "   16,\n   32\n", "are no scales of a weight" },
 		{ "fp8-blocks", "   16,\n   16\n", "   16\n", "is not two numbers" },
 		{ "fp8-blocks", "   16,\n   16\n", "   0,\n   16\n", "is not two numbers" },
