@@ -171,8 +171,8 @@ fi
 # A table of anybody's, a column of which is a tree of 3000 levels: DuckDB took 700 MB to open the file, and 16 s to export it.
 deep=$(printf '{"a":%.0s' {1..1000})'"INTEGER"'$(printf '}%.0s' {1..1000})
 forge deep "CREATE TABLE z AS SELECT json_transform('{}', '$deep') AS a LIMIT 0"
-commands=('query --db deep.duckdb coverage' 'import deep.duckdb --db new.duckdb')
-[ -z "${ASSAY_LONG:-}" ] || commands+=('report --db deep.duckdb' 'export -o deep --db deep.duckdb')
+commands=('query --db deep.duckdb coverage')
+[ -z "${ASSAY_LONG:-}" ] || commands+=('import deep.duckdb --db new.duckdb' 'report --db deep.duckdb' 'export -o deep --db deep.duckdb')
 for command in "${commands[@]}"; do
 	# shellcheck disable=SC2086
 	bounded 1 1 100 "$ASSAY" $command
@@ -202,8 +202,10 @@ done
 has err '^assay: .*a limit of this process on open files is too low for the database library .ulimit -n.$'
 # A long text in a database.
 forge text "UPDATE run SET pid = 2; UPDATE cell SET model = repeat('x', 20000000)"
-bounded 1 1 100 "$ASSAY" report --db text.duckdb
-has err 'text.duckdb: its table cell holds a text of 20000000 bytes; assay writes none above 1048576'
+if [ -n "${ASSAY_LONG:-}" ]; then # as below
+	bounded 1 1 100 "$ASSAY" report --db text.duckdb
+	has err 'text.duckdb: its table cell holds a text of 20000000 bytes; assay writes none above 1048576'
+fi
 # Each of a length that assay writes, and together less than --rows allows: those of 2048 rows were in memory at once, 1.4 GB of 3000.
 forge side "UPDATE run SET pid = 4; INSERT INTO cell SELECT c.* REPLACE (i AS id, repeat('x', 900000) AS model) FROM cell c, range(2, 152) r(i)"
 # Names of 4 KB in one list: each was joined to a copy of all before, 23 GB of 5000.
