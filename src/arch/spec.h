@@ -466,6 +466,7 @@ struct dialect {
 		*keys; // config keys whose name differs from the canonical one, which may have several; ends with NULL
 	const struct weight_name *weights; // stems: "layers.attn.q" -> "@encoder.layer.#.attention.self.query"; ends with NULL
 	const char *const *ignored;        // globs of tensors that may lie in the file unread; ends with NULL
+	bool keeps_buffers;                // the class takes buffers of positions from the file, where that has them
 	const char *const *inert;          // globs of config keys that change nothing here; ends with NULL, or NULL: none
 	const char *const *other_prefixes; // of other classes of the type; ends with NULL, or NULL: none
 };

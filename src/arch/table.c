@@ -139,7 +139,6 @@
 #define BART .embedding_norm = true, .position_offset = 2
 #define TANH_HEAD .head_act = ACT_TANH
 #define GELU_TANH_HEADS .lm_gelu = true, TANH_HEAD
-#define MRA .rows_beyond = true, .head_hidden_act = true
 #define ROBERTA .positions_from_pad = true, GELU_TANH_HEADS
 #define MASKED_SOUND .frames_mask = SOUND_FEATURES_MASK
 #define QWEN2_AUDIO .frames_mask = SOUND_ATTENTION_MASK
@@ -246,7 +245,7 @@ const struct arch arch_rows[] = {
 	{ "bridgetower", &bridgetower, &bridgetower_names, TOWERS("bridgetower") },
 	{ "bridgetower_text_model", OF(encoder, roberta_names, .positions_from_pad = true) },
 	{ "bridgetower_vision_model", &bridgetower_vision, &bridgetower_vision_names },
-	{ "bros", OF(encoder, bros_names, .keeps_buffers = true) },
+	{ "bros", &encoder, &bros_names },
 	{ "camembert", OF(encoder, roberta_names, ROBERTA) },
 	{ "canary", &conformer_seq2seq, &canary_names, ENCODER_PART("parakeet_encoder") },
 	{ "canine", &canine, &canine_names },
@@ -256,8 +255,8 @@ const struct arch arch_rows[] = {
 	{ "chinese_clip_vision_model", &clip_vision, &clip_vision_names },
 	{ "chmv2", &chmv2, &chmv2_names, BACKBONE_PART("dinov3_vit") },
 	{ "clap", &clap, &clap_names, TEXT_AUDIO("clap_text_model", "clap_audio_model") },
-	{ "clap_audio_model", OF(clap_audio, clap_audio_names, .keeps_buffers = true) },
-	{ "clap_text_model", OF(clap_text, clap_text_names, .positions_from_pad = true, .keeps_buffers = true) },
+	{ "clap_audio_model", &clap_audio, &clap_audio_names },
+	{ "clap_text_model", OF(clap_text, clap_text_names, .positions_from_pad = true) },
 	{ "clip", &dual, &dual_names, TOWERS("clip") },
 	{ "clip_text_model", &clip_text, &clip_text_names },
 	{ "clip_vision_model", &clip_vision, &clip_vision_names },
@@ -336,7 +335,7 @@ const struct arch arch_rows[] = {
 	{ "dinov3_vit", &dinov3, &dinov3_vit_names },
 	{ "distilbert", OF(encoder, distilbert_names, .head_act = ACT_RELU) },
 	{ "doge", OF(decoder, doge_names, .qk_norm = true) },
-	{ "donut-swin", OF(swin, donut_swin_names, .no_final_norm = true, .keeps_buffers = true) },
+	{ "donut-swin", OF(swin, donut_swin_names, .no_final_norm = true) },
 	{ "dots1", OF(decoder, dots1_names, .qk_norm = true, .sigmoid_router = true) },
 	{ "dots3_note_text", OF(decoder, dots3_note_names, DOTS3_NOTE) },
 	{ "dpr", &encoder, &dpr_names },
@@ -537,7 +536,7 @@ const struct arch arch_rows[] = {
 	{ "markuplm", OF(encoder, markuplm_names, TANH_HEAD, .positions_from_pad = true) },
 	{ "mask2former", &mask2former, &mask2former_names, BACKBONE_PART("swin") },
 	{ "maskformer", &maskformer, &maskformer_names, BACKBONE_FOR("maskformer-swin", "swin") },
-	{ "maskformer-swin", OF(swin, maskformer_swin_names, .windows_always = true, .keeps_buffers = true) },
+	{ "maskformer-swin", OF(swin, maskformer_swin_names, .windows_always = true) },
 	{ "mbart", OF(seq2seq, bart_names, BART, .norm_first = true, .start_wraps = true) },
 	{ "mctct", OF(mctct, mctct_names) },
 	{ "mega", OF(mega, mega_names, TANH_HEAD) },
@@ -583,7 +582,7 @@ const struct arch arch_rows[] = {
 	{ "moss_transcribe_diarize_audio", &whisper_encoder, &whisper_encoder_names },
 	{ "mpnet", OF(encoder, mpnet_names, ROBERTA, .relative_buckets = true) },
 	{ "mpt", OF(decoder, mpt_names, LN_NO_BIAS, .plain_ffn = true, .alibi = ALIBI_COLUMNS) },
-	{ "mra", OF(encoder, mra_names, MRA, .position_offset = 2, .keeps_buffers = true) },
+	{ "mra", OF(encoder, mra_names, .position_offset = 2, .rows_beyond = true, .head_hidden_act = true) },
 	{ "mt5", OF(t5, t5_names, .unscaled_head = true) },
 	{ "muse_glimmer_text", OF(decoder, muse_glimmer_names, MUSE) },
 	{ "muse_spark_text", OF(decoder, muse_spark_names, MUSE, SIGMOID_MOE, MUSE_SPARK) },

@@ -82,7 +82,6 @@ enum alibi { ALIBI_NONE, ALIBI_TOKENS, ALIBI_COLUMNS, ALIBI_BFLOAT16 };
 	X(T, FLAG, reversed_rope, "rotary positions turn the other way") \
 	X(T, COUNT, alibi, "a bias linear in the position: 1 of tokens, 2 of columns, 3 falcon's") \
 	X(T, COUNT, position_offset, "learned positions begin with this row") \
-	X(T, FLAG, keeps_buffers, "buffers of positions are those of the file, where that has them") \
 	X(T, FLAG, positions_of_mask, "learned positions count what the mask has, padding included as -1") \
 	X(T, FLAG, positions_from_pad, "positions count from pad_token_id + 1 and skip padding") \
 	X(T, COUNT, window_pattern, "where config.json lists no layer types: all layers but every Nth have the window") \

@@ -125,9 +125,9 @@ static const char *other_head(const struct build *b, const struct weight *w)
 // A buffer is of the whole model or of one of its parts: what each that takes it from the file has in its place.
 static const char *other_in_all(const struct spec *s, const struct weight *w, bool *is_same)
 {
-	const char *other = s->traits.keeps_buffers ? other_buffer(s, w) : NULL;
+	const char *other = s->row->dialect->keeps_buffers ? other_buffer(s, w) : NULL;
 
-	*is_same = *is_same || (s->traits.keeps_buffers && !other);
+	*is_same = *is_same || (s->row->dialect->keeps_buffers && !other);
 	for (int i = 0; i < PARTS_MOST; i++) {
 		const char *of_part = s->parts[i].spec ? other_in_all(s->parts[i].spec, w, is_same) : NULL;
 		other = other ? other : of_part;

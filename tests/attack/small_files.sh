@@ -100,9 +100,11 @@ with zipfile.ZipFile(folder("columns", dict(BERT, quantization_config=gptq)) + "
 # Weights in a file that is called as one that assay makes beside a graph: those of the other were read, and "right".
 for name, shard in ("named", "converted-0.safetensors"), ("computed", "computed-weights"):
     where = folder(name, dict(BERT, quantization_config={"quant_method": "fp8"}) if name == "computed" else BERT)
-    json.dump({"weight_map": {"k": shard, "m.weight": "a.safetensors", "m.weight_scale_inv": "a.safetensors"}}, open(where + "model.safetensors.index.json", "w"))
-    safetensors(where + "a.safetensors", json.dumps({"m.weight": {"dtype": "F8_E4M3", "shape": [1, 1], "data_offsets": [0, 1]},
-                                                      "m.weight_scale_inv": {"dtype": "F32", "shape": [1, 1], "data_offsets": [1, 5]}}).encode(), b"\0" * 5)
+    of = {"m.weight": {"dtype": "F8_E4M3", "shape": [1, 1], "data_offsets": [0, 1]}}
+    if name == "computed":
+        of["m.weight_scale_inv"] = {"dtype": "F32", "shape": [1, 1], "data_offsets": [1, 5]}
+    json.dump({"weight_map": {"k": shard, **{n: "a.safetensors" for n in of}}}, open(where + "model.safetensors.index.json", "w"))
+    safetensors(where + "a.safetensors", json.dumps(of).encode(), b"\0" * (5 if name == "computed" else 1))
     if shard.endswith(".safetensors"):
         safetensors(where + shard, b'{"k":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}', b"\0" * 4)
 zipped("computed-torch", b"\x80\x02}(X\x01\0\0\0k" + TENSOR + b"u.")

@@ -4,6 +4,7 @@
 
 const struct dialect clap_audio_names = {
 	.name = "clap-audio",
+	.keeps_buffers = true,
 	.prefix = "audio_model.",
 	.keys = NO_KEYS,
 	.weights = WEIGHTS({ "bins.norm", "@audio_encoder.batch_norm" }, { "embed.patch", "@audio_encoder.patch_embed.proj" },
@@ -34,6 +35,7 @@ const struct dialect clap_audio_names = {
 
 const struct dialect clap_text_names = {
 	.name = "clap-text",
+	.keeps_buffers = true,
 	.prefix = "text_model.",
 	.keys = NO_KEYS,
 	.weights = WEIGHTS({ "embed.word", "@embeddings.word_embeddings" },

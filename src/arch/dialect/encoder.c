@@ -512,6 +512,7 @@ const struct dialect yoso_names = {
 
 const struct dialect mra_names = {
 	.name = "mra",
+	.keeps_buffers = true,
 	.prefix = "mra.",
 	.keys = NO_KEYS,
 	.weights = WEIGHTS(BERT_BODY, BERT_LM, ROBERTA_SEQUENCE),
@@ -678,6 +679,7 @@ const struct dialect realm_names = {
 
 const struct dialect bros_names = {
 	.name = "bros",
+	.keeps_buffers = true,
 	.prefix = "bros.",
 	.keys = NO_KEYS,
 	.weights = WEIGHTS(BERT_BODY, BERT_POOLER, { "embed.box_project", "@bbox_embeddings.bbox_projection" },

@@ -34,6 +34,7 @@ const struct dialect swin_names = {
 
 const struct dialect donut_swin_names = {
 	.name = "donut-swin",
+	.keeps_buffers = true,
 	.prefix = "donut.",
 	.keys = NO_KEYS,
 	.weights = WEIGHTS(SWIN_BODY),
@@ -43,6 +44,7 @@ const struct dialect donut_swin_names = {
 
 const struct dialect maskformer_swin_names = {
 	.name = "maskformer-swin",
+	.keeps_buffers = true,
 	.prefix = "model.",
 	.keys = NO_KEYS,
 	.weights = WEIGHTS(SWIN_BODY, { "windows.out", "hidden_states_norms.#" }),
