@@ -1,6 +1,7 @@
-// SPDX-License-Identifier: Apache-2.0 Tensors of a file that no graph reads, and that are not what a graph has in their place:
-// what a class computes and keeps in its files (persistent buffers of torch), and the second name of a tensor that a class
-// ties. transformers 5 takes each as the file has it.
+// SPDX-License-Identifier: Apache-2.0
+// Tensors of a file that no graph reads, and that are not what a graph has in their place: what a class computes and keeps in
+// its files (persistent buffers of torch), and the second name of a tensor that a class ties. transformers 5 takes each as the
+// file has it.
 #include "arch/unread.h"
 
 #include <math.h>

@@ -1,6 +1,7 @@
-// SPDX-License-Identifier: Apache-2.0 What flows from one run of a model's graphs to the next: an output, and the input that
-// takes it. Names are those of optimum-onnx and transformers.js, which files of other makers have too. A new kind of state is a
-// row of flow.c, and what a family names so flows: generation gives it back, nothing else need know of it.
+// SPDX-License-Identifier: Apache-2.0
+// What flows from one run of a model's graphs to the next: an output, and the input that takes it. Names are those of
+// optimum-onnx and transformers.js, which files of other makers have too. A new kind of state is a row of flow.c, and what a
+// family names so flows: generation gives it back, nothing else need know of it.
 #ifndef ASSAY_ONNX_FLOW_H
 #define ASSAY_ONNX_FLOW_H
 
