@@ -23,8 +23,10 @@ const char *cells_command(struct arena *a, int argc, char **argv)
 {
 	struct text t = { 0 };
 	text_add(&t, "assay");
-	for (int i = 0; i < argc; i++)
-		text_addf(&t, strpbrk(argv[i], " '\"*?$;&|<>()") ? " '%s'" : " %s", argv[i]);
+	for (int i = 0; i < argc; i++) {
+		text_add(&t, " ");
+		text_add_word(&t, argv[i]);
+	}
 	const char *out = arena_strdup(a, text_get(&t));
 	text_done(&t);
 	return out;

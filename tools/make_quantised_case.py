@@ -246,7 +246,7 @@ def adapters():
             modules_to_save=["lm_head"])
     adapter("rslora-patterns", tiny(), "base-llama", lambda n: False, r=4, lora_alpha=8, use_rslora=True, rank_pattern={"q_proj": 2},
             alpha_pattern={"mlp.down_proj": 3}, target_modules=["q_proj", "k_proj", "down_proj", "embed_tokens"])
-    adapter("lora-tied", tiny(tie_word_embeddings=True), "base-tied", lambda n: False, r=4, lora_alpha=8, target_modules=["q_proj", "embed_tokens"])
+    adapter("lora-tied", tiny(tie_word_embeddings=True), "base-tied", lambda n: False, r=4, lora_alpha=8, target_modules=["q_proj"])
     gpt2 = transformers.GPT2LMHeadModel(transformers.GPT2Config(n_embd=32, n_layer=1, n_head=2, vocab_size=64, n_positions=32)).eval()
     adapter("fan-in-fan-out", gpt2, "base-gpt2", lambda n: "c_attn" in n and n.endswith("bias"), r=4, lora_alpha=8, fan_in_fan_out=True,
             bias="lora_only", target_modules=["c_attn", "c_proj"])

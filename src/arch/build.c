@@ -300,11 +300,6 @@ enum status arch_build(
 			return error_set(err, STATUS_UNSUPPORTED,
 				"%s: the tensor %s was not read: %s as built here does not use it", c->weights[i].shard->path,
 				c->weights[i].name, s->class_name);
-	for (size_t i = 0; i < c->weight_count; i++) {
-		const char *other = b.read[i] ? NULL : unread_other(&b, &c->weights[i]);
-		if (other)
-			return error_set(err, STATUS_UNSUPPORTED, "%s: the tensor %s has other numbers than %s, and %s takes it",
-				c->weights[i].shard->path, c->weights[i].name, other, s->class_name);
-	}
-	return finish(g, s, err);
+	enum status unread = unread_check(&b, err);
+	return unread ? unread : finish(g, s, err);
 }

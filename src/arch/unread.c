@@ -47,8 +47,25 @@ static double number_at(const struct weight *w, size_t i)
 	}
 }
 
-static bool are_all(const struct weight *w, const struct spec *s, double (*of)(const struct spec *s, size_t i, size_t n))
+// Names of one file may share their bytes, and no more are looked at than the files have a few times.
+struct look {
+	const struct build *b;
+	uint64_t left; // bytes
+	bool is_over;
+};
+
+static bool may_look(struct look *l, const struct weight *w)
 {
+	l->is_over = l->is_over || w->nbytes > l->left;
+	l->left -= l->is_over ? 0 : w->nbytes;
+	return !l->is_over;
+}
+
+static bool are_all(
+	struct look *l, const struct weight *w, const struct spec *s, double (*of)(const struct spec *s, size_t i, size_t n))
+{
+	if (!may_look(l, w))
+		return true;
 	const size_t count = w->nbytes / dtype_size(w->dtype), n = w->rank ? (size_t)w->dim[w->rank - 1] : 1;
 
 	for (size_t i = 0; i < count; i++)
@@ -84,63 +101,88 @@ static bool is_square_window(const struct weight *w)
 }
 
 // What a graph has for this buffer; NULL: it is that, or no buffer that is known.
-static const char *other_buffer(const struct spec *s, const struct weight *w)
+static const char *other_buffer(struct look *l, const struct spec *s, const struct weight *w)
 {
 	if (text_ends(w->name, "position_ids"))
-		return are_all(w, s, position) ? NULL : "the positions that are computed here";
+		return are_all(l, w, s, position) ? NULL : "the positions that are computed here";
 	if (text_ends(w->name, "embeddings.token_type_ids"))
-		return are_all(w, s, zero) ? NULL : "the types that are taken here, which are zeros";
+		return are_all(l, w, s, zero) ? NULL : "the types that are taken here, which are zeros";
 	if (text_ends(w->name, "relative_position_index") && is_square_window(w))
-		return are_all(w, s, relative_place) ? NULL : "the places that are computed here";
+		return are_all(l, w, s, relative_place) ? NULL : "the places that are computed here";
 	return NULL;
 }
 
-static const char *other_copy(const struct build *b, const struct weight *w, const char *name)
+static const char *other_copy(struct look *l, const struct weight *w, const char *name)
 {
-	const struct weight *x = checkpoint_find(b->c, name);
+	const struct checkpoint *c = l->b->c;
+	const struct weight *x = checkpoint_find(c, name);
 
-	if (!x || x == w || !x->data || !b->read[x - b->c->weights])
+	if (!x || x == w || !x->data || !l->b->read[x - c->weights] || !may_look(l, w))
 		return NULL;
 	return x->nbytes != w->nbytes || x->dtype != w->dtype || memcmp(x->data, w->data, w->nbytes) ? x->name : NULL;
 }
 
 // The heads of a detector, under a second name: of its decoder or beside it, of one layer or of the first.
-static const char *other_head(const struct build *b, const struct weight *w)
+static const char *other_head(struct look *l, const struct weight *w)
 {
 	static const char within[] = "model.decoder.", *const heads[] = { "bbox_embed.", "class_embed." };
 	const bool is_within = text_starts(w->name, within);
 	const char *name = w->name + (is_within ? strlen(within) : 0), *found = NULL;
-	struct arena *a = graph_arena(b->g);
+	struct arena *a = graph_arena(l->b->g);
 	char *end;
 
 	for (size_t i = 0; i < sizeof heads / sizeof *heads && !found; i++) {
 		if (!text_starts(name, heads[i]))
 			continue;
-		found = other_copy(b, w, is_within ? name : arena_printf(a, "%s%s", within, name));
+		found = other_copy(l, w, is_within ? name : arena_printf(a, "%s%s", within, name));
 		if (!found && strtoll(name + strlen(heads[i]), &end, 10) > 0 && *end == '.')
-			found = other_copy(b, w, arena_printf(a, "%s%s0%s", is_within ? within : "", heads[i], end));
+			found = other_copy(l, w, arena_printf(a, "%s%s0%s", is_within ? within : "", heads[i], end));
 	}
 	return found;
 }
 
 // A buffer is of the whole model or of one of its parts: what each that takes it from the file has in its place.
-static const char *other_in_all(const struct spec *s, const struct weight *w, bool *is_same)
+static const char *other_in_all(struct look *l, const struct spec *s, const struct weight *w, bool *is_same)
 {
-	const char *other = s->row->dialect->keeps_buffers ? other_buffer(s, w) : NULL;
+	const char *other = s->row->dialect->keeps_buffers ? other_buffer(l, s, w) : NULL;
 
 	*is_same = *is_same || (s->row->dialect->keeps_buffers && !other);
 	for (int i = 0; i < PARTS_MOST; i++) {
-		const char *of_part = s->parts[i].spec ? other_in_all(s->parts[i].spec, w, is_same) : NULL;
+		const char *of_part = s->parts[i].spec ? other_in_all(l, s->parts[i].spec, w, is_same) : NULL;
 		other = other ? other : of_part;
 	}
 	return other;
 }
 
-const char *unread_other(const struct build *b, const struct weight *w)
+// What a graph has for this tensor; NULL: nothing, or the same.
+static const char *other_of(struct look *l, const struct weight *w)
 {
 	if (!w->data)
 		return NULL;
 	bool is_same = false;
-	const char *other = other_in_all(b->s, w, &is_same);
-	return other && !is_same ? other : other_head(b, w);
+	const char *other = other_in_all(l, l->b->s, w, &is_same);
+	return other && !is_same ? other : other_head(l, w);
+}
+
+enum status unread_check(const struct build *b, struct error *err)
+{
+	enum { TIMES = 4 };
+	const struct checkpoint *c = b->c;
+	struct look l = { .b = b };
+
+	for (size_t i = 0; i < c->shard_count; i++)
+		l.left += (uint64_t)TIMES * c->shards[i].nbytes;
+	for (size_t i = 0; i < c->weight_count; i++) {
+		const struct weight *w = &c->weights[i];
+		const char *other = b->read[i] ? NULL : other_of(&l, w);
+
+		if (l.is_over)
+			return error_set(err, STATUS_BAD_INPUT,
+				"%s: the tensors up to %s that %s does not compute with share its bytes more than %d times",
+				w->shard->path, w->name, b->s->class_name, TIMES);
+		if (other)
+			return error_set(err, STATUS_UNSUPPORTED, "%s: the tensor %s has other numbers than %s, and %s takes it",
+				w->shard->path, w->name, other, b->s->class_name);
+	}
+	return STATUS_OK;
 }

@@ -3,12 +3,13 @@
 #ifndef ASSAY_ARCH_UNREAD_H
 #define ASSAY_ARCH_UNREAD_H
 
-struct build;
-struct weight;
+#include "base/error.h"
 
-// After a graph was built: what it has for this tensor of the file, which it did not read and which the class takes from the
-// file (a buffer that is computed here, or a second name of a tensor), where that has other numbers. NULL: nothing, or the
-// same.
-const char *unread_other(const struct build *b, const struct weight *w);
+struct build;
+
+// After a graph was built: UNSUPPORTED where a tensor of the file that it did not read, and that the class takes from the file (a
+// buffer that is computed here, or a second name of a tensor), has other numbers than what the graph has in its place. BAD_INPUT
+// where so many of them share their bytes that looking at each would have no end.
+enum status unread_check(const struct build *b, struct error *err);
 
 #endif

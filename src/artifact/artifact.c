@@ -529,16 +529,16 @@ enum status artifact_export(const struct artifact *arts, size_t count, const str
 	return s;
 }
 
-enum status artifact_check_given(const struct artifact *art, struct error *err)
+enum status artifact_check_given(const struct artifact *art, const char *said, struct error *err)
 {
 	struct arena a = { 0 };
 	struct onnx_external external;
-	enum status s = art->graph_path ? model_check_given(art->graph_path, err) : STATUS_OK;
+	enum status s = art->graph_path ? model_check_given(art->graph_path, said, err) : STATUS_OK;
 
 	if (!art->graph_path && art->weights_dir) {
 		onnx_external_read(art->graph, art->graph_nbytes, &a, &external);
 		for (size_t i = 0; i < external.count && !s; i++)
-			s = file_check_given(arena_printf(&a, "%s/%s", art->weights_dir, external.locations[i]), err);
+			s = file_check_given(arena_printf(&a, "%s/%s", art->weights_dir, external.locations[i]), said, err);
 	}
 	arena_done(&a);
 	return s;

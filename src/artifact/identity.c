@@ -388,7 +388,7 @@ void model_fingerprint(char out[65], const char *path)
 	arena_done(&a);
 }
 
-enum status model_check_given(const char *path, struct error *err)
+enum status model_check_given(const char *path, const char *said, struct error *err)
 {
 	struct arena a = { 0 };
 	struct model_file *files;
@@ -398,7 +398,7 @@ enum status model_check_given(const char *path, struct error *err)
 	model_files(path, &a, &files, &count);
 	for (size_t i = 0; i < count && !s; i++)
 		if (files[i].path)
-			s = file_check_given(files[i].path, err);
+			s = file_check_given(files[i].path, said, err);
 	arena_done(&a);
 	return s;
 }

@@ -45,7 +45,7 @@ bool model_has_inside(const char *folder, const char *path);
 enum status model_check_places(const char *path, struct error *err);
 
 // file_check_given of each.
-enum status model_check_given(const char *path, struct error *err);
+enum status model_check_given(const char *path, const char *said, struct error *err);
 
 // SHA-256 over the names and digests of all of them, as 64 hexadecimal digits. A file that is absent or cannot be read counts as
 // that. An error only where watch->progress stopped it, or where a file changes all the time. `watch` may be NULL; its total is

@@ -329,7 +329,8 @@ static enum status open_zeroed(struct session *s, const struct backend *b, const
 	if (!st && (st = b->open(s, a, err))) {
 		error_prefix(err, "%s", b->name);
 		if (st == STATUS_FAILED || st == STATUS_UNSUPPORTED || st == STATUS_BAD_INPUT)
-			st = artifact_check_given(a, err) ? STATUS_NOT_ASKED : st;
+			st = artifact_check_given(a, err ? arena_strdup(&s->arena, err->text) : NULL, err) ? STATUS_NOT_ASKED
+													   : st;
 	}
 	if (st)
 		session_close(s);

@@ -178,7 +178,8 @@ static const struct signature table[] = {
 	{ "browser", NULL, "Aborted\\(OOM\\)|Cannot enlarge memory|memory access out of bounds|offset is out of bounds",
 		STATUS_NO_MEMORY, 0, "WebAssembly's memory was not enough", SMALLER "; WebAssembly of 32 bits ends at 4 GiB" },
 	{ NULL, NULL,
-		"bad_alloc|bad allocation|can't alloc|Failed to allocate memory|Cannot allocate memory|[Oo]ut of memory|not "
+		"bad_alloc|bad allocation|can't alloc|Failed to allocate ([0-9]+ bytes of )?memory|Cannot allocate memory|[Oo]ut "
+		"of memory|not "
 		"enough "
 		"memory",
 		STATUS_NO_MEMORY, HOST, NULL, SMALLER },

@@ -241,7 +241,16 @@ gid_t file_group_beside(const char *path)
 	if (slash && (size_t)(slash - path) + 1 >= sizeof folder)
 		return (gid_t)-1;
 	snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
-	return stat(folder, &st) ? (gid_t)-1 : st.st_mode & S_ISGID ? st.st_gid : getegid();
+	if (stat(folder, &st))
+		return (gid_t)-1;
+	if (st.st_mode & S_ISGID || st.st_gid == getegid())
+		return st.st_gid;
+	// Some file systems give a file its folder's group all the same (mounted grpid): one without a name tells.
+	int fd = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+	const gid_t group = fd < 0 ? (gid_t)-1 : file_group(fd);
+	if (fd >= 0)
+		close(fd);
+	return group;
 }
 
 mode_t file_rights_like(const char *path, const struct stat *st, gid_t group)
@@ -733,15 +742,25 @@ enum status file_remove_tree(const char *path, struct error *err)
 	return error_errno(err, "%s: cannot be removed", path);
 }
 
-enum status file_check_given(const char *path, struct error *err)
+static bool gives(int fd, off_t from, off_t to)
 {
-	char byte;
+	char block[1 << 16];
+	ssize_t n = 1;
+
+	for (; from < to && n > 0; from += n)
+		n = pread(fd, block, to - from < (off_t)sizeof block ? (size_t)(to - from) : sizeof block, from);
+	return n > 0;
+}
+
+enum status file_check_given(const char *path, const char *said, struct error *err)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 	struct stat st;
 	errno = 0; // a file that became shorter gives no error
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	bool is_given = fd >= 0 && !fstat(fd, &st) &&
-		(!S_ISREG(st.st_mode) || !st.st_size ||
-			(pread(fd, &byte, 1, 0) == 1 && pread(fd, &byte, 1, st.st_size - 1) == 1));
+		(!S_ISREG(st.st_mode) || !st.st_size || (gives(fd, 0, 1) && gives(fd, st.st_size - 1, st.st_size))) &&
+		(!S_ISREG(st.st_mode) || !said || !strstr(said, name) || gives(fd, 0, st.st_size));
 	enum status s = is_given || error_is_of_name(errno) ? STATUS_OK : error_errno(err, "%s", path);
 
 	if (fd >= 0)

@@ -27,8 +27,8 @@ void pages_forget(const void *at, size_t nbytes);
 mode_t file_rights(const char *path, const struct stat *st);
 // The rights of a new file of that group that nobody gets who has not those of the file *st at `path`.
 mode_t file_rights_like(const char *path, const struct stat *st, gid_t group);
-// The group of an open file, and of one that this process makes beside `path`: of a folder with the setgid bit it is that
-// folder's.
+// The group of an open file, and of one that this process makes beside `path`: of a folder with the setgid bit, and of any where
+// the file system is mounted so, it is that folder's. (gid_t)-1: it is not known.
 gid_t file_group(int fd);
 gid_t file_group_beside(const char *path);
 // Rights of further users that a new file has by its folder's default list go.
@@ -87,8 +87,8 @@ enum status file_leave_folder(int *here, struct error *err);
 void file_return_folder(int here);
 uint64_t file_free_bytes(const char *path); // free space of the file system that holds path or its nearest parent
 enum status file_remove_tree(const char *path, struct error *err); // rm -rf; absent is fine
-// Does the file system give the first and the last byte of this file? NOT_ASKED with its name and why. OK, too, for one that
-// is not there.
-enum status file_check_given(const char *path, struct error *err);
+// Does the file system give the first and the last byte of this file, and all between where its name is in what an engine said
+// (NULL: nothing)? NOT_ASKED with its name and why. OK, too, for one that is not there.
+enum status file_check_given(const char *path, const char *said, struct error *err);
 
 #endif

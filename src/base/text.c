@@ -45,6 +45,18 @@ void text_add(struct text *t, const char *s)
 	text_add_bytes(t, s, strlen(s));
 }
 
+void text_add_word(struct text *t, const char *word)
+{
+	if (*word && !word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,@+")]) {
+		text_add(t, word);
+		return;
+	}
+	text_add(t, "'");
+	for (const char *p = word; *p; p++)
+		text_add_bytes(t, *p == '\'' ? "'\\''" : p, *p == '\'' ? 4 : 1);
+	text_add(t, "'");
+}
+
 void text_add_url(struct text *t, const char *s, bool keep_slashes)
 {
 	for (const unsigned char *p = (const unsigned char *)s; *p; p++)

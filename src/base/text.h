@@ -16,6 +16,8 @@ struct text {       // all zero is a valid empty text
 void text_add(struct text *t, const char *s);
 void text_add_bytes(struct text *t, const void *data, size_t nbytes);
 void text_addf(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+// As a shell reads it back: in quotes where it has to be; an empty word has to stand there, too.
+void text_add_word(struct text *t, const char *word);
 // Percent-encoded for a URL; '/' stays when keep_slashes.
 void text_add_url(struct text *t, const char *s, bool keep_slashes);
 void text_addv(struct text *t, const char *format, va_list ap);

@@ -576,6 +576,20 @@ static bool fits(const struct adapter *d, const char *module, const struct low_r
 	return plain || other;
 }
 
+// An embedding of tokens of which the file has no head: the class makes it the head, too. What modules_to_save replaces takes the
+// embedding's place alone, and so does a change where peft adds it as it computes; where peft merges it, it changes both.
+static bool is_tied(const struct adapter *d, const struct weight *base)
+{
+	static const char *const heads[] = { "lm_head.weight", "embed_out.weight" };
+	static const char end[] = ".weight";
+	const size_t n = strlen(base->name) - (text_ends(base->name, end) ? strlen(end) : 0);
+	bool is_embedding = base->name[n] && computing_is_embedding(arena_strndup(&d->k.c->arena, base->name, n));
+
+	for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
+		is_embedding = is_embedding && !checkpoint_find(d->k.c, heads[i]);
+	return is_embedding && !json_is_false(json_object_get(d->k.c->config, "tie_word_embeddings"));
+}
+
 static enum status merge(struct adapter *d, const char *module, const struct weight *a, const struct weight *b, struct error *err)
 {
 	struct low_rank *l = ARENA_NEW(&d->k.c->arena, struct low_rank);
@@ -585,6 +599,10 @@ static enum status merge(struct adapter *d, const char *module, const struct wei
 	if (!l->base)
 		return computing_refuse(
 			a, STATUS_BAD_INPUT, err, "the base model has no %.200s.weight that it could change", module);
+	if (is_tied(d, l->base))
+		return computing_refuse(a, STATUS_UNSUPPORTED, err,
+			"changes an embedding that is the head, too: merged into the base or beside it, peft computes two "
+			"things");
 	if ((s = check_module(d, module, err)))
 		return s;
 	if (!b || !fits(d, module, l, text_ends(a->name, "lora_embedding_A"), &l->turned))
@@ -597,20 +615,6 @@ static enum status merge(struct adapter *d, const char *module, const struct wei
 	d->k.dtype = l->base->dtype;
 	d->merged++;
 	return computing_add(&d->k, l->base->name, 2, l->base->dim, read_low_rank, l->base, l, err);
-}
-
-// An embedding of tokens of which the file has no head: the class makes it the head, too. A change that is merged changes both,
-// as in peft, where they are one parameter; what modules_to_save replaces takes the embedding's place alone.
-static bool is_tied(const struct adapter *d, const struct weight *base)
-{
-	static const char *const heads[] = { "lm_head.weight", "embed_out.weight" };
-	static const char end[] = ".weight";
-	const size_t n = strlen(base->name) - (text_ends(base->name, end) ? strlen(end) : 0);
-	bool is_embedding = base->name[n] && computing_is_embedding(arena_strndup(&d->k.c->arena, base->name, n));
-
-	for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
-		is_embedding = is_embedding && !checkpoint_find(d->k.c, heads[i]);
-	return is_embedding && !json_is_false(json_object_get(d->k.c->config, "tie_word_embeddings"));
 }
 
 // A tensor that takes the place of the base's: modules_to_save, bias; `is_base`: of the base's own matrix under a changed one.

@@ -407,13 +407,15 @@ static enum status place(struct checkpoint *c, const char *facts, struct error *
 static const struct format {
 	const char *method; // quant_method
 	enum status (*take)(struct computing *k, struct error *err);
+	computing_converts *converts; // of a class whose modules have no plain weight then; NULL: transformers takes that
+	bool is_everywhere;           // it converts all linear layers; else those of the model's layers
 } formats[] = {
-	{ "fp8", take_scaled },
-	{ "compressed-tensors", take_compressed_tensors },
-	{ "gptq", take_gptq },
-	{ "awq", take_awq },
-	{ "bitsandbytes", take_bitsandbytes },
-	{ "mxfp4", take_mxfp4 },
+	{ "fp8", take_scaled, NULL, true },
+	{ "compressed-tensors", take_compressed_tensors, compressed_tensors_converts, true },
+	{ "gptq", take_gptq, gptq_converts, false },
+	{ "awq", take_awq, gptq_converts, true },
+	{ "bitsandbytes", take_bitsandbytes, NULL, true },
+	{ "mxfp4", take_mxfp4, NULL, true },
 };
 
 static enum dtype wanted_dtype(const json_t *config)
@@ -447,16 +449,86 @@ bool quantisation_is_read(const json_t *quantization_config)
 	return format_of(quantization_config) != NULL;
 }
 
+// A name without its numbers: what a module is called in each layer.
+static const char *without_numbers(struct arena *a, const char *name)
+{
+	char *out = arena_strdup(a, name), *to = out;
+
+	for (const char *at = name; *at; at++)
+		if (*at < '0' || *at > '9')
+			*to++ = *at;
+	*to = '\0';
+	return out;
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+// Modules that are linear layers in every class that has them.
+static bool is_linear(const char *name)
+{
+	static const char *const linear[] = { "q_proj", "k_proj", "v_proj", "o_proj", "out_proj", "qkv_proj", "gate_proj",
+		"up_proj", "down_proj", "gate_up_proj", "fc1", "fc2", "query_key_value", "dense_h_to_4h", "dense_4h_to_h" };
+	const size_t end = strlen(".weight"), length = strlen(name) - (text_ends(name, ".weight") ? end : 0);
+	bool is = false;
+
+	for (size_t i = 0; i < sizeof linear / sizeof *linear; i++) {
+		const size_t n = strlen(linear[i]);
+		is = is || (length > n && name[length - n - 1] == '.' && !memcmp(name + length - n, linear[i], n));
+	}
+	return is;
+}
+
+// A linear layer, or a module that is quantised in other layers, whose weight is plain: transformers makes it quantised, finds no
+// scales of it in the file, and computes with what memory holds.
+static enum status check_plain(struct computing *k, const struct format *format, struct error *err)
+{
+	static const char end[] = ".weight";
+	const bool is_tied = json_is_true(json_object_get(k->c->config, "tie_word_embeddings"));
+	struct arena *a = &k->c->arena;
+	const char **quantised = ARENA_ARRAY(a, k->count + 1, const char *);
+	enum status s = STATUS_OK;
+
+	for (size_t i = 0; i < k->count; i++)
+		quantised[i] = without_numbers(a, k->made[i].name);
+	qsort(quantised, k->count, sizeof *quantised, by_text);
+	for (size_t i = 0; i < k->c->weight_count && !s; i++) {
+		const struct weight *w = &k->c->weights[i];
+
+		if (k->taken[i] || !is_float(w) || w->rank != 2 || !text_ends(w->name, end) || w->shard->synthetic)
+			continue;
+		const char *alike = without_numbers(a, w->name);
+		const bool is_head =
+			format->converts == compressed_tensors_converts && text_is(w->name, "lm_head.weight") && !is_tied;
+		if (!is_head && !(is_linear(w->name) && (format->is_everywhere || !k->count)) &&
+			!bsearch(&alike, quantised, k->count, sizeof *quantised, by_text))
+			continue;
+		s = format->converts(k, w, arena_strndup(a, w->name, strlen(w->name) - strlen(end)), err);
+		if (!s)
+			return computing_refuse(w, STATUS_UNSUPPORTED, err,
+				"is not quantised, and by the quantization_config of config.json it is: transformers finds no "
+				"scales of it");
+		s = s == STATUS_UNSUPPORTED ? STATUS_OK : s;
+	}
+	return s;
+}
+
 static enum status take(struct computing *k, struct error *err)
 {
 	const struct format *format = format_of(k->how);
 	const char *method = json_string_value(json_object_get(k->how, "quant_method"));
 
+	enum status s;
+
 	if (!k->how)
 		return take_scaled(k, err);
-	return format ? format->take(k, err)
-		      : error_set(err, STATUS_UNSUPPORTED, "%s: weights quantised by \"%.60s\" are not read yet", k->file,
-				method ? method : "(no quant_method)");
+	if (!format)
+		return error_set(err, STATUS_UNSUPPORTED, "%s: weights quantised by \"%.60s\" are not read yet", k->file,
+			method ? method : "(no quant_method)");
+	s = format->take(k, err);
+	return s || !format->converts ? s : check_plain(k, format, err);
 }
 
 // What quantization_config says, where it does.

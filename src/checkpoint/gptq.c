@@ -91,7 +91,7 @@ static enum status take_layer(
 }
 
 // Of a layer that the configuration leaves out transformers has no quantised weight, nor any other of the file.
-static enum status check_converted(struct computing *k, const struct weight *w, const char *stem, struct error *err)
+enum status gptq_converts(struct computing *k, const struct weight *w, const char *stem, struct error *err)
 {
 	const json_t *blocks = json_object_get(k->how, "modules_in_block_to_quantize"), *item, *block;
 	bool named = !json_array_size(blocks);
@@ -133,7 +133,7 @@ static enum status take_all(
 
 		*m = *like;
 		m->values = &k->c->weights[i];
-		if (!(s = check_converted(k, m->values, stem, err)) && !(s = take_layer(k, m, stem, group_size, dim, err)))
+		if (!(s = gptq_converts(k, m->values, stem, err)) && !(s = take_layer(k, m, stem, group_size, dim, err)))
 			s = computing_add(
 				k, arena_printf(&k->c->arena, "%s.weight", stem), 2, dim, read_packed, m->values, m, err);
 	}

@@ -303,22 +303,22 @@ static bool names_module(const json_t *list, const char *stem, bool by_expressio
 }
 
 // Of a module that the configuration leaves out, and whose weight is quantised, transformers takes the codes for numbers, or has
-// none.
-static enum status check_named(struct computing *k, const struct weight *w, const char *stem, struct error *err)
+// none. `is_plain`: of a weight that is not quantised; an expression then may name it in "ignore", and not in a group's targets.
+static enum status check_named(struct computing *k, const struct weight *w, const char *stem, bool is_plain, struct error *err)
 {
 	const json_t *groups = json_object_get(k->how, "config_groups"), *targets;
 	const char *name;
 	json_t *group;
-	bool named = !json_object_size(groups);
+	bool named = !is_plain && !json_object_size(groups);
 	int64_t steps = 0;
 
 	json_object_foreach((json_t *)(uintptr_t)groups, name, group)
 	{
 		targets = json_object_get(group, "targets");
 		if (json_is_object(json_object_get(group, "weights"))) // else its activations alone are quantised
-			named = named || !targets || names_module(targets, stem, true, &steps);
+			named = named || (!targets && !is_plain) || names_module(targets, stem, !is_plain, &steps);
 	}
-	const bool left_out = names_module(json_object_get(k->how, "ignore"), stem, false, &steps);
+	const bool left_out = names_module(json_object_get(k->how, "ignore"), stem, is_plain, &steps);
 	enum status s = computing_step(k, steps, err);
 
 	if (s)
@@ -328,6 +328,13 @@ static enum status check_named(struct computing *k, const struct weight *w, cons
 	if (left_out)
 		return computing_refuse(w, STATUS_UNSUPPORTED, err, "is quantised, and \"ignore\" names it");
 	return STATUS_OK;
+}
+
+enum status compressed_tensors_converts(struct computing *k, const struct weight *w, const char *stem, struct error *err)
+{
+	return text_is(json_string_value(json_object_get(k->how, "format")), "dense")
+		? STATUS_UNSUPPORTED
+		: check_named(k, w, arena_printf(&k->c->arena, "%s.weight", stem), true, err);
 }
 
 // Of groups of which more than one fits a tensor, `targets` decide, which are not read: they may only say the same.
@@ -397,7 +404,7 @@ static enum status take_packed(struct computing *k, const char *stem, const stru
 	if ((st = packed_shape(w, shape, dim, err)) || (st = packed_scheme(k, w, dim, &scheme, err)) ||
 		(st = settle_grid(s, 2, dim, scheme.block[0], scheme.block[1], err)))
 		return st;
-	if ((st = check_named(k, w, stem, err)))
+	if ((st = check_named(k, w, stem, false, err)))
 		return st;
 	settle_zeros(k, s, &scheme);
 	s->bits = scheme.bits;
@@ -429,7 +436,7 @@ static enum status take_plain(struct computing *k, const struct weight *w, const
 	if (!s->scales || w->rank < 2)
 		return computing_refuse(w, STATUS_BAD_INPUT, err, "is %s without a matrix's scales", dtype_word(w->dtype));
 	if ((st = settle_grid(s, w->rank, w->dim, scheme->block[0], scheme->block[1], err)) ||
-		(st = check_named(k, w, w->name, err)))
+		(st = check_named(k, w, w->name, false, err)))
 		return st;
 	settle_zeros(k, s, scheme);
 	if (s->zeros && (s->zeros->nbytes / dtype_size(s->zeros->dtype) != s->scales->nbytes / dtype_size(s->scales->dtype)))

@@ -450,7 +450,7 @@ static void check_files(const struct running *r, struct cell_result *out)
 		return;
 	struct error why = { 0 };
 	if ((out->verdict == VERDICT_FAILED || out->verdict == VERDICT_UNSUPPORTED || out->verdict == VERDICT_CRASHED) &&
-		model_check_given(c->path, &why)) {
+		model_check_given(c->path, out->row.cause, &why)) {
 		not_asked(out, arena_strdup(r->a, why.text), r->a);
 		out->row.model_sha256 = NULL;
 		return;

@@ -10,25 +10,12 @@
 
 static const double default_timeout_s = 600;
 
-// As a shell reads it back: an empty word, too, has to stand there.
-static void add_quoted(struct text *t, const char *word)
-{
-	if (*word && !word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,@+")]) {
-		text_add(t, word);
-		return;
-	}
-	text_add(t, "'");
-	for (const char *p = word; *p; p++)
-		text_add_bytes(t, *p == '\'' ? "'\\''" : p, *p == '\'' ? 4 : 1);
-	text_add(t, "'");
-}
-
 static void add_word(struct text *t, const char *flag, const char *word)
 {
 	if (!word || !*word)
 		return;
 	text_addf(t, " %s ", flag);
-	add_quoted(t, word);
+	text_add_word(t, word);
 }
 
 // The model and the words of a pipeline are those of who wrote the database: what looks like an option stands after all
@@ -54,13 +41,13 @@ static void add_words(struct text *t, struct arena *a, const char *model, const 
 	size_t i;
 
 	text_add(t, " ");
-	add_quoted(t, model);
+	text_add_word(t, model);
 	json_array_foreach((json_t *)(uintptr_t)words, i, one)
 	{
 		const char *word = question_text_take(a, one);
 
 		text_add(t, " ");
-		add_quoted(t, word ? word : "");
+		text_add_word(t, word ? word : "");
 	}
 }
 

@@ -74,8 +74,7 @@ static void check_numbers(const char *name)
 		fail_msg("%s", e.text);
 	assert_true(c.weights_from && text_starts(c.weights_from, "LoRA adapter of rank "));
 	for (size_t i = 0; i < count; i++) {
-		const bool is_tied = text_is(name, "lora-tied") && text_is(wanted[i].name, "lm_head.weight");
-		const struct weight *w = checkpoint_find(&c, is_tied ? "model.embed_tokens.weight" : wanted[i].name);
+		const struct weight *w = checkpoint_find(&c, wanted[i].name);
 		size_t n = (size_t)wanted[i].nbytes / 4;
 		float *x = ARENA_ARRAY(&arena, n, float), *y = ARENA_ARRAY(&arena, n, float);
 
@@ -97,7 +96,7 @@ static void numbers(void **state)
 	check_numbers("lora");
 	check_numbers("rslora-patterns");
 	check_numbers("fan-in-fan-out");
-	check_numbers("lora-tied"); // what the embedding has become is the head, too
+	check_numbers("lora-tied");
 }
 
 static void refused(void **state)
@@ -283,6 +282,11 @@ static void names(void **state)
 		{ "base-llama", { "base_model.model.other.lm_head.weight", NULL }, "no such tensor" },
 		{ "base-llama", { "other.model.lm_head.weight", NULL }, "is not called base_model.model.." },
 		{ "base-tied", { "base_model.model.model.embed_tokens.weight", NULL }, "an embedding that is the head, too" },
+		// peft gives two answers, 3.2 apart for one such adapter: merged into the base, and beside it.
+		{ "base-tied",
+			{ "base_model.model.model.embed_tokens.lora_embedding_A",
+				"base_model.model.model.embed_tokens.lora_embedding_B" },
+			"changes an embedding that is the head, too" },
 	};
 
 	(void)state;

@@ -218,6 +218,13 @@ static void texts(void **state)
 	assert_memory_equal(t.data + t.length - 5, "end\0!", 6);
 	text_done(&t);
 	assert_null(t.data);
+	static const char *const words[] = { "a/b-1.onnx", "", "y';touch x;'", "`x`", "a b", "#", "a\nb", "\\" };
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+		text_add(&t, i ? " " : "");
+		text_add_word(&t, words[i]);
+	}
+	assert_string_equal(text_get(&t), "a/b-1.onnx '' 'y'\\'';touch x;'\\''' '`x`' 'a b' '#' 'a\nb' '\\'");
+	text_done(&t);
 
 	assert_true(text_is(NULL, NULL) && text_is("a", "a") && !text_is("a", NULL) && !text_is(NULL, "") && !text_is("a", "b"));
 	assert_true(text_starts("abc", "ab") && !text_starts("a", "ab"));

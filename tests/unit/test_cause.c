@@ -38,6 +38,11 @@ static const struct {
 		"src/inference/src/dev/plugin.cpp:54: "
 		"can't alloc",
 		STATUS_NO_MEMORY, 0, NULL },
+	{ "openvino", NULL,
+		"compiling: Exception from src/inference/src/dev/plugin.cpp:54: Check 'ptr' failed at "
+		"src/plugins/intel_cpu/src/cpu_memory.cpp:257: Failed to allocate 93782016 bytes of "
+		"memory",
+		STATUS_NO_MEMORY, 0, NULL },
 	{ "openvino", NULL, "compiling: Exception from src/inference/src/dev/plugin.cpp:54: can't protect", STATUS_NOT_ASKED, 0,
 		"may not be made executable here" },
 	{ NULL, NULL,
@@ -323,6 +328,8 @@ static bool is_as_expected(size_t i, struct arena *a)
 	else if (!c.text != !messages[i].says || (c.text && !strstr(c.text, messages[i].says)))
 		print_error("'%s' does not say '%s': %s\n", c.text ? c.text : "(nothing)",
 			messages[i].says ? messages[i].says : "(nothing)", message);
+	else if (c.status == STATUS_NO_MEMORY && strstr(message, "plugin.cpp") && !c.of_host)
+		print_error("no limit of this process is asked: %s\n", message);
 	else if (!c.hint != !!(messages[i].flags & NO_HINT))
 		print_error("the hint is '%s': %s\n", c.hint ? c.hint : "(none)", message);
 	else if (c.text && strchr(c.text, '\\'))

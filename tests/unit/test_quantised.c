@@ -282,6 +282,74 @@ static void refused_weights(void **state)
 	}
 }
 
+// Weights that are plain in a file whose configuration quantises them: transformers 5.24 with compressed-tensors makes them
+// quantised, and their scales are what memory held (logits 10.7 off, 4.8e29, NaN).
+static void plain(void **state)
+{
+#define CT(targets, ignore) \
+	"{\"quant_method\": \"compressed-tensors\", \"format\": \"float-quantized\", \"ignore\": [" ignore \
+	"], \"config_groups\": " \
+	"{\"g\": {\"targets\": [" targets "], \"weights\": {\"num_bits\": 8, \"type\": \"float\"}}}}"
+#define LINEAR "\"Linear\""
+	static const struct {
+		const char *config;
+		bool one_is; // quantised
+		const char *more, *says;
+	} rows[] = {
+		{ CT(LINEAR, ""), true, NULL, "m.layers.1.q_proj.weight\": is not quantised, and by the quantization_config" },
+		{ CT(LINEAR, ""), false, NULL, "m.layers.1.q_proj.weight\": is not quantised" },
+		{ CT(LINEAR, "\"m.layers.1.q_proj\""), true, "lm_head.weight", "lm_head.weight\": is not quantised" },
+		{ CT(LINEAR, "\"m.layers.1.q_proj\", \"lm_head\""), true, "lm_head.weight", NULL },
+		{ CT(LINEAR, "\"re:.*q_proj\""), true, NULL, NULL }, { CT("\"re:.*layers.0.*\"", ""), true, NULL, NULL },
+		{ CT(LINEAR, "\"m.layers.1.q_proj\""), true, "m.layers.1.gate.weight",
+			NULL }, // of no class that is known to be Linear
+		{ "{\"quant_method\": \"gptq\", \"bits\": 4}", false, NULL, "is not quantised" },
+		{ "{\"quant_method\": \"gptq\", \"bits\": 4, \"modules_to_not_convert\": [\"m.layers.1\"]}", false,
+			"lm_head.weight", NULL },
+		{ "{\"quant_method\": \"awq\", \"bits\": 4}", false, NULL, "is not quantised" },
+		{ "{\"quant_method\": \"fp8\"}", false, NULL, NULL }, // transformers takes it
+	};
+	static float numbers[64];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		const char *config =
+			arena_printf(&arena, "{\"model_type\": \"llama\", \"quantization_config\": %s}", rows[i].config);
+		struct tensor t[4] = { { .name = "m.layers.1.q_proj.weight",
+			.dtype = DTYPE_F32,
+			.rank = 2,
+			.dim = { 8, 8 },
+			.data = numbers,
+			.nbytes = sizeof numbers } };
+		size_t n = 1;
+		struct error e = { 0 };
+
+		if (rows[i].more) {
+			t[n] = t[0];
+			t[n++].name = rows[i].more;
+		}
+		if (rows[i].one_is) {
+			t[n++] = (struct tensor){ .name = "m.layers.0.q_proj.weight",
+				.dtype = DTYPE_F8_E4M3,
+				.rank = 2,
+				.dim = { 8, 8 },
+				.data = numbers,
+				.nbytes = 64 };
+			t[n++] = (struct tensor){ .name = "m.layers.0.q_proj.weight_scale",
+				.dtype = DTYPE_F32,
+				.rank = 2,
+				.dim = { 8, 1 },
+				.data = numbers,
+				.nbytes = 32 };
+		}
+		assert_int_equal(file_put(path("config.json"), config, strlen(config), NULL), STATUS_OK);
+		assert_int_equal(safetensors_write(path("model.safetensors"), t, n, NULL), STATUS_OK);
+		enum status s = read_all(&e);
+		if (rows[i].says ? s != STATUS_UNSUPPORTED || !strstr(e.text, rows[i].says) : s)
+			fail_msg("%s, %zu tensors: \"%s\"", config, n, e.text);
+	}
+}
+
 // All of the 256, against the formula of the standard.
 static void small_floats(void **state)
 {
@@ -299,6 +367,7 @@ int main(void)
 		cmocka_unit_test(damaged),
 		cmocka_unit_test(refused),
 		cmocka_unit_test(refused_weights),
+		cmocka_unit_test(plain),
 		cmocka_unit_test(small_floats),
 	};
 
