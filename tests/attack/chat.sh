@@ -34,6 +34,7 @@ templates = {
 for name, template in templates.items():
     open(name + ".jinja", "w").write(template)
 PY
+[ -n "${ASSAY_LONG:-}" ] || rm count.jinja lower.jinja ends.jinja min.jinja unique.jinja floats.jinja # of the kinds of the others
 for template in *.jinja; do
 	cp "$template" m/chat_template.jinja
 	bounded 1 2 100 "$ASSAY" tokenize m --chat 'user: hi'

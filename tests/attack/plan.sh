@@ -28,10 +28,12 @@ json "[r['verdict'] for r in d] == ['right', 'failed', 'failed', 'no_memory', 'r
 	all(r['row'] and '/' + n + '/' not in r['cause'] for r, n in zip(d[1:4], ('first', 'second', 'bad')))"
 # The sampler alone, without a control group: the way of a build with sanitizers, which allows no limit of the address space. And a graph that
 # never ends.
-ASSAY_CGROUP=off SHIM_GROW=model:first/ SHIM_HANG=memory:bad/ code 2 shim "$ASSAY" ${run/bert bad behind/bert first bad behind} --timeout 3
-json "[r['verdict'] for r in d] == ['right', 'no_memory', 'timeout', 'right'] and d[0]['cause'] == d[3]['cause'] and \
-	all(w in r['cause'] and r['row'] and '/' + n + '/' not in r['cause'] for r, n, w in zip(d[1:3], ('first', 'bad'),
-	('went over the limit of 2.00 GiB', 'plan: not finished when the limit of 3 s')))"
+if [ -n "${ASSAY_LONG:-}" ]; then
+	ASSAY_CGROUP=off SHIM_GROW=model:first/ code 2 shim "$ASSAY" ${run/bert bad behind/bert first behind}
+	three no_memory 'went over the limit of 2.00 GiB'
+fi
+SHIM_HANG=memory:bad/ code 2 shim "$ASSAY" $run --timeout 3
+three timeout 'plan: not finished when the limit of 3 s'
 
 # Of a child that somebody else killed, and of a disk that was full, nothing is known: a row that says so, and --resume asks again.
 matrix="matrix --models bert bad behind --on null --scenario single-stream --runs 1 --no-conform --json"
