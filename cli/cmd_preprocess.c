@@ -171,8 +171,8 @@ static int run(int argc, char **argv)
 	};
 	const struct cli_usage usage = {
 		.synopsis = "assay preprocess MODEL FILE... [-o inputs.safetensors] [--backend NAME] [--json]",
-		.text = "MODEL is a folder, or a name that is in the Hub's cache, with preprocessor_config.json; else with\n"
-			"image_processor or feature_extractor in processor_config.json, or timm's pretrained_cfg in "
+		.text = "MODEL is a folder, or a name that is in the Hub's cache, with image_processor or feature_extractor\n"
+			"in processor_config.json; else with preprocessor_config.json, or timm's pretrained_cfg in "
 			"config.json.\n"
 			"A FILE is a JPEG, PNG, WebP or GIF (its first frame), turned as its EXIF says, alpha dropped; together\n"
 			"they are one batch, or the frames of one video. For a model of sounds it is what libsndfile reads "

@@ -576,18 +576,18 @@ static bool fits(const struct adapter *d, const char *module, const struct low_r
 	return plain || other;
 }
 
-// An embedding of tokens of which the file has no head: the class makes it the head, too. What modules_to_save replaces takes the
-// embedding's place alone, and so does a change where peft adds it as it computes; where peft merges it, it changes both.
+// An embedding of tokens that is the head, too, or that head, of which the file may have a copy. What modules_to_save replaces
+// takes the one's place alone, and so does a change where peft adds it as it computes; where peft merges it, it changes both.
 static bool is_tied(const struct adapter *d, const struct weight *base)
 {
 	static const char *const heads[] = { "lm_head.weight", "embed_out.weight" };
 	static const char end[] = ".weight";
 	const size_t n = strlen(base->name) - (text_ends(base->name, end) ? strlen(end) : 0);
-	bool is_embedding = base->name[n] && computing_is_embedding(arena_strndup(&d->k.c->arena, base->name, n));
+	bool is = base->name[n] && computing_is_embedding(arena_strndup(&d->k.c->arena, base->name, n));
 
 	for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
-		is_embedding = is_embedding && !checkpoint_find(d->k.c, heads[i]);
-	return is_embedding && !json_is_false(json_object_get(d->k.c->config, "tie_word_embeddings"));
+		is = is || text_is(base->name, heads[i]);
+	return is && !json_is_false(json_object_get(d->k.c->config, "tie_word_embeddings"));
 }
 
 static enum status merge(struct adapter *d, const char *module, const struct weight *a, const struct weight *b, struct error *err)

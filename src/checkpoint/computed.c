@@ -449,21 +449,21 @@ bool quantisation_is_read(const json_t *quantization_config)
 	return format_of(quantization_config) != NULL;
 }
 
-// A name without its numbers: what a module is called in each layer.
-static const char *without_numbers(struct arena *a, const char *name)
+// FNV-1a of a name without its digits: what a module is called in each layer. Two names of one hash are no more than looked at.
+static uint64_t name_in_layers(const char *name)
 {
-	char *out = arena_strdup(a, name), *to = out;
+	uint64_t h = 0xcbf29ce484222325;
 
 	for (const char *at = name; *at; at++)
-		if (*at < '0' || *at > '9')
-			*to++ = *at;
-	*to = '\0';
-	return out;
+		h = *at >= '0' && *at <= '9' ? h : (h ^ (unsigned char)*at) * 0x100000001b3;
+	return h;
 }
 
-static int by_text(const void *a, const void *b)
+static int by_hash(const void *a, const void *b)
 {
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
 }
 
 // Modules that are linear layers in every class that has them.
@@ -481,6 +481,27 @@ static bool is_linear(const char *name)
 	return is;
 }
 
+// Words of the configuration that may mean this module: files have names of before, without or with what a newer class begins
+// them by.
+static bool may_be_left_out(const struct computing *k, const char *module, int64_t *steps)
+{
+	static const char *const lists[] = { "ignore", "modules_to_not_convert" };
+	enum { STEPS_A_WORD = 16, BYTES_A_STEP = 8 };
+	const json_t *item;
+	size_t at;
+
+	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+		json_array_foreach(json_object_get(k->how, lists[i]), at, item)
+		{
+			const char *word = json_string_value(item);
+
+			*steps += STEPS_A_WORD + (int64_t)(strlen(module) + json_string_length(item)) / BYTES_A_STEP;
+			if (word && *word && (strstr(module, word) || text_ends(word, module)))
+				return true;
+		}
+	return false;
+}
+
 // A linear layer, or a module that is quantised in other layers, whose weight is plain: transformers makes it quantised, finds no
 // scales of it in the file, and computes with what memory holds.
 static enum status check_plain(struct computing *k, const struct format *format, struct error *err)
@@ -488,24 +509,29 @@ static enum status check_plain(struct computing *k, const struct format *format,
 	static const char end[] = ".weight";
 	const bool is_tied = json_is_true(json_object_get(k->c->config, "tie_word_embeddings"));
 	struct arena *a = &k->c->arena;
-	const char **quantised = ARENA_ARRAY(a, k->count + 1, const char *);
+	uint64_t *quantised = ARENA_ARRAY(a, k->count + 1, uint64_t);
 	enum status s = STATUS_OK;
 
 	for (size_t i = 0; i < k->count; i++)
-		quantised[i] = without_numbers(a, k->made[i].name);
-	qsort(quantised, k->count, sizeof *quantised, by_text);
+		quantised[i] = name_in_layers(k->made[i].name);
+	qsort(quantised, k->count, sizeof *quantised, by_hash);
 	for (size_t i = 0; i < k->c->weight_count && !s; i++) {
 		const struct weight *w = &k->c->weights[i];
 
 		if (k->taken[i] || !is_float(w) || w->rank != 2 || !text_ends(w->name, end) || w->shard->synthetic)
 			continue;
-		const char *alike = without_numbers(a, w->name);
+		const uint64_t alike = name_in_layers(w->name);
 		const bool is_head =
 			format->converts == compressed_tensors_converts && text_is(w->name, "lm_head.weight") && !is_tied;
 		if (!is_head && !(is_linear(w->name) && (format->is_everywhere || !k->count)) &&
-			!bsearch(&alike, quantised, k->count, sizeof *quantised, by_text))
+			!bsearch(&alike, quantised, k->count, sizeof *quantised, by_hash))
 			continue;
-		s = format->converts(k, w, arena_strndup(a, w->name, strlen(w->name) - strlen(end)), err);
+		const char *module = arena_strndup(a, w->name, strlen(w->name) - strlen(end));
+		int64_t steps = 0;
+		const bool is_left_out = may_be_left_out(k, module, &steps);
+		if ((s = computing_step(k, steps, err)) || is_left_out)
+			continue;
+		s = format->converts(k, w, module, err);
 		if (!s)
 			return computing_refuse(w, STATUS_UNSUPPORTED, err,
 				"is not quantised, and by the quantization_config of config.json it is: transformers finds no "
@@ -519,7 +545,6 @@ static enum status take(struct computing *k, struct error *err)
 {
 	const struct format *format = format_of(k->how);
 	const char *method = json_string_value(json_object_get(k->how, "quant_method"));
-
 	enum status s;
 
 	if (!k->how)

@@ -94,6 +94,7 @@ struct processor_class {
 	int max_size;                                           // the longest edge that goes with "size": 800; 0: none
 	unsigned refused;                                       // DO_* that are not done here
 	unsigned ignored;                                       // DO_* that the class does not look at
+	unsigned reads;                                         // of DO_FLIP, DO_OFFSET and DO_INCLUDE_TOP those that it looks at
 	struct settings with;
 };
 

@@ -75,8 +75,8 @@ enum status preprocessor_open(struct preprocessor **out, struct arena *a, const 
 {
 	static const struct {
 		const char *file, *member; // NULL: the whole
-	} places[] = { { "preprocessor_config.json", NULL }, { "processor_config.json", "image_processor" },
-		{ "config.json", "pretrained_cfg" } };
+	} places[] = { { "processor_config.json", "image_processor" }, { "preprocessor_config.json", NULL },
+		{ "config.json", "pretrained_cfg" } }; // in the order of transformers 5
 
 	for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
 		json_t *o;

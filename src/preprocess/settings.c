@@ -27,10 +27,10 @@ static enum status not_this(const char *key, const char *wanted, struct error *e
 static enum status read_switches(struct settings *out, const json_t *o, struct error *err)
 {
 	for (int i = 0; i < SWITCH_COUNT; i++) {
-		const json_t *v = given(o, switch_keys[i]);
+		const json_t *v = json_object_get(o, switch_keys[i]);
 		if (!v)
 			continue;
-		if (!json_is_boolean(v))
+		if (!json_is_boolean(v) && !json_is_null(v)) // None is in the default's place, and is not true
 			return not_this(switch_keys[i], "true or false", err);
 		out->on = json_is_true(v) ? out->on | 1u << i : out->on & ~(1u << i);
 	}
@@ -130,10 +130,13 @@ static enum status read_pinpoints(struct settings *out, const json_t *o, struct 
 
 static enum status read_sizes(struct settings *out, const json_t *o, const struct processor_class *row, struct error *err)
 {
-	const json_t *size = given(o, "size");
+	const json_t *size = given(o, "size"), *square = given(o, "default_to_square");
 	enum status s;
 
-	if ((s = read_edges(&out->size, o, "size", row->rectangular, row->size_is_reversed, err)) ||
+	if (square && !json_is_boolean(square))
+		return not_this("default_to_square", "true or false", err);
+	if ((s = read_edges(
+		     &out->size, o, "size", square ? json_is_false(square) : row->rectangular, row->size_is_reversed, err)) ||
 		(s = read_edges(&out->crop, o, "crop_size", false, false, err)) ||
 		(s = read_edges(&out->tile, o, "max_image_size", false, false, err)) ||
 		(s = read_edges(&out->patch, o, "patch_size", false, false, err)))
@@ -191,7 +194,7 @@ enum status settings_read(struct settings *out, const json_t *o, const struct pr
 		(s = read_three(out->mean, o, "image_mean", -1e6, err)) ||
 		(s = read_three(out->std, o, "image_std", 1e-6, err)) || (s = read_pinpoints(out, o, err)))
 		return s;
-	out->on &= ~row->ignored;
+	out->on &= ~(row->ignored | ((DO_FLIP | DO_OFFSET | DO_INCLUDE_TOP) & ~row->reads));
 	for (int i = 0; i < SWITCH_COUNT; i++)
 		if (out->on & row->refused & 1u << i)
 			return error_set(

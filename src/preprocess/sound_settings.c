@@ -27,13 +27,14 @@ enum status sound_settings(json_t **out, struct arena *a, const char *folder, st
 	enum status s = STATUS_OK;
 
 	*out = NULL;
-	if (file_exists(path))
-		s = json_file(path, SETTINGS_LIMIT, &json, err);
-	else if (file_exists(other) && !(s = json_file(other, SETTINGS_LIMIT, &json, err))) {
+	// In the order of transformers 5.
+	if (file_exists(other) && !(s = json_file(other, SETTINGS_LIMIT, &json, err))) {
 		within = json_incref(json_object_get(json, "feature_extractor"));
 		json_decref(json);
 		json = within;
 	}
+	if (!s && !json && file_exists(path))
+		s = json_file(path, SETTINGS_LIMIT, &json, err);
 	if (s || !json)
 		return s;
 	name = json_string_value(json_object_get(json, "feature_extractor_type"));

@@ -30,10 +30,10 @@
 
 // Masked and padded to the largest of a batch.
 #define DETECTION \
-	.rectangular = true, .max_size = 1333, .pack = pack_masked, \
+	.ignored = DO_CROP, .rectangular = true, .max_size = 1333, .pack = pack_masked, \
 	.with = { .on = PADDED, .size = BOTH(800, 1333), .resample = FILTER_BILINEAR, BY_255, IMAGENET }
 #define SEGMENTATION \
-	.rectangular = true, .size = size_divided, .pack = pack_masked_always, \
+	.ignored = DO_CROP, .rectangular = true, .size = size_divided, .pack = pack_masked_always, \
 	.with = { .on = USUAL, .size = BOTH(800, 1333), .resample = FILTER_BILINEAR, .size_divisor = 32, BY_255, IMAGENET }
 // The shortest edge, then the middle.
 #define SHORTEST_CROPPED(edge, side, filter, means) \
@@ -90,16 +90,16 @@ static const struct processor_class classes[] = {
 			.resample = FILTER_BILINEAR,
 			BY_255,
 			HALF } },
-	{ "EfficientNet", .size = size_usual,
+	{ "EfficientNet", .reads = DO_OFFSET | DO_INCLUDE_TOP, .size = size_usual,
 		.with = { .on = USUAL | DO_INCLUDE_TOP,
 			.size = SQUARE(346),
 			.crop = SQUARE(289),
 			.resample = FILTER_BICUBIC,
 			BY_255,
 			HALF } },
-	{ "GLPN", .size = size_floor,
+	{ "GLPN", .ignored = DO_CROP, .size = size_floor,
 		.with = { .on = DO_RESIZE | DO_RESCALE, .resample = FILTER_BILINEAR, .size_divisor = 32, BY_255, NO_MEANS } },
-	{ "Gemma3", .size = size_usual, .shape = shape_scan, .pack = pack_scan,
+	{ "Gemma3", .ignored = DO_CROP, .size = size_usual, .shape = shape_scan, .pack = pack_scan,
 		.with = { .on = USUAL, .size = SQUARE(224), .resample = FILTER_BILINEAR, BY_255, HALF } },
 	{ "GroundingDino", .size = size_limited, DETECTION },
 	{ "Idefics", SQUEEZED(224, FILTER_BICUBIC, OPENAI) },
@@ -120,7 +120,7 @@ static const struct processor_class classes[] = {
 	{ "MaskFormer", SEGMENTATION },
 	{ "MobileNetV1", .size = size_usual, SHORTEST_CROPPED(256, 224, FILTER_BILINEAR, HALF) },
 	{ "MobileNetV2", .size = size_usual, SHORTEST_CROPPED(256, 224, FILTER_BILINEAR, HALF) },
-	{ "MobileViT", .rectangular = true, .size = size_usual, .refused = DO_NORMALIZE,
+	{ "MobileViT", .reads = DO_FLIP, .rectangular = true, .size = size_usual, .refused = DO_NORMALIZE,
 		.with = { .on = DO_RESIZE | DO_CROP | DO_RESCALE | DO_FLIP,
 			.size = SHORTEST(224),
 			.crop = SQUARE(256),
@@ -140,7 +140,7 @@ static const struct processor_class classes[] = {
 			.resample = FILTER_BICUBIC,
 			BY_255,
 			OPENAI } },
-	{ "Pvt", SQUEEZED(224, FILTER_BILINEAR, IMAGENET) },
+	{ "Pvt", SQUEEZED(224, FILTER_BICUBIC, IMAGENET) },
 	{ "Qwen2VL", .rectangular = true, .size = size_pixels, .pack = pack_grid,
 		.with = { .on = USUAL,
 			.size = BOTH(56 * 56, 28 * 28 * 1280),
@@ -150,7 +150,7 @@ static const struct processor_class classes[] = {
 			.resample = FILTER_BICUBIC,
 			BY_255,
 			OPENAI } },
-	{ "RTDetr", .rectangular = true, .size = size_limited, .pack = pack_masked,
+	{ "RTDetr", .ignored = DO_CROP, .rectangular = true, .size = size_limited, .pack = pack_masked,
 		.with = { .on = DO_RESIZE | DO_RESCALE, .size = SQUARE(640), .resample = FILTER_BILINEAR, BY_255, IMAGENET } },
 	{ "Sam", .size = size_longest, .pack = pack_sam,
 		.with = { .on = PADDED,
@@ -161,14 +161,14 @@ static const struct processor_class classes[] = {
 			IMAGENET } },
 	{ "Segformer", .ignored = DO_CROP, SQUEEZED(512, FILTER_BILINEAR, IMAGENET) },
 	{ "Siglip", .rectangular = true, SQUEEZED(224, FILTER_BICUBIC, HALF) },
-	{ "Siglip2", .size = size_patches, .pack = pack_patches,
+	{ "Siglip2", .ignored = DO_CROP, .size = size_patches, .pack = pack_patches,
 		.with = { .on = USUAL, .patch = SQUARE(16), .patches_most = 256, .resample = FILTER_BILINEAR, BY_255, HALF } },
 	{ "SmolVLM", TILED },
 	{ "Swin2SR", .shape = shape_symmetric, .pad_size_is_divisor = true, .refused = DO_NORMALIZE,
 		.with = { .on = DO_RESCALE | DO_PAD, .size_divisor = 8, BY_255, NO_MEANS } },
 	{ "ViT", SQUEEZED(224, FILTER_BILINEAR, HALF) },
 	{ "VideoMAE", .size = size_usual, SHORTEST_CROPPED(224, 224, FILTER_BILINEAR, HALF), .pack = pack_video },
-	{ "Vilt", .rectangular = true, .size = size_vilt, .pack = pack_masked,
+	{ "Vilt", .ignored = DO_CROP, .rectangular = true, .size = size_vilt, .pack = pack_masked,
 		.with = { .on = PADDED, .size = SHORTEST(384), .size_divisor = 32, .resample = FILTER_BICUBIC, BY_255, HALF } },
 	{ "Yolos", .size = size_yolos, DETECTION },
 };

@@ -340,6 +340,41 @@ static void test_settings(void **state)
 		"image_grid_pinpoints: a list of pairs");
 }
 
+// What transformers 5.24 makes of keys that a class does not have, and of null.
+static void test_switches(void **state)
+{
+	static const struct {
+		const char *class_name, *json;
+		unsigned on;
+		int shortest;
+	} rows[] = {
+		{ "ViT", "{\"rescale_offset\": true, \"include_top\": true, \"do_flip_channel_order\": true}",
+			DO_RESIZE | DO_RESCALE | DO_NORMALIZE, 0 },
+		{ "EfficientNet", "{\"rescale_offset\": true, \"include_top\": false}",
+			DO_RESIZE | DO_RESCALE | DO_NORMALIZE | DO_OFFSET, 0 },
+		{ "MobileViT", "{\"do_center_crop\": false}", DO_RESIZE | DO_RESCALE | DO_FLIP, 224 },
+		{ "Detr", "{\"do_center_crop\": true, \"crop_size\": 8}", DO_RESIZE | DO_RESCALE | DO_NORMALIZE | DO_PAD, 800 },
+		{ "ViT", "{\"do_rescale\": null, \"do_normalize\": null}", DO_RESIZE, 0 },
+		{ "ViT", "{\"default_to_square\": false, \"size\": 32}", DO_RESIZE | DO_RESCALE | DO_NORMALIZE, 32 },
+		{ "CLIP", "{\"default_to_square\": true, \"size\": 32, \"do_center_crop\": false}",
+			DO_RESIZE | DO_RESCALE | DO_NORMALIZE, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		json_t *o = json_loads(rows[i].json, 0, NULL);
+		struct settings got;
+		struct error e = { 0 };
+
+		if (settings_read(&got, o, processor_class_find(rows[i].class_name), &e) || got.on != rows[i].on ||
+			got.size.shortest != rows[i].shortest)
+			fail_msg("%s %s: %x, shortest edge %d %s", rows[i].class_name, rows[i].json, got.on, got.size.shortest,
+				e.text);
+		json_decref(o);
+	}
+	assert_int_equal(processor_class_find("Pvt")->with.resample, FILTER_BICUBIC);
+}
+
 static void run_fails(const char *json, int width, int height, size_t count, const char *why)
 {
 	struct arena a = { 0 };
@@ -437,6 +472,7 @@ int main(void)
 		cmocka_unit_test(test_libraries_differ),
 		cmocka_unit_test(test_crop),
 		cmocka_unit_test(test_settings),
+		cmocka_unit_test(test_switches),
 		cmocka_unit_test(test_sizes_that_do_not_go),
 		cmocka_unit_test(test_no_patch),
 		cmocka_unit_test(test_dinov3),
