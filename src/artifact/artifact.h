@@ -119,8 +119,8 @@ enum status cache_clear(uint64_t *removed, struct error *err);
 // not match.
 enum status cache_verify(struct text *report, size_t *bad, struct error *err);
 
-// Does the file system still give what an engine reads of it? NOT_ASKED with the file's name and why (file_check_given). After an
-// engine failed, which says of a server that went what it likes.
+// Does the file system still give what an engine reads of it? NOT_ASKED with the file's name and why; `said` as in
+// file_check_given. After an engine failed, which says of a server that went what it likes.
 enum status artifact_check_given(const struct artifact *art, const char *said, struct error *err);
 
 #endif

@@ -38,7 +38,7 @@ char *cache_dir(struct arena *a)
 	}
 	if (xdg && *xdg == '/') // the XDG specification: a relative path is ignored
 		return arena_printf(a, "%s/assay", xdg);
-	if (!home || *home != '/') { // one that is relative, too
+	if (!home || *home != '/') { // a relative one is ignored, too
 		found = owned_find_user(geteuid(), &user, buffer, sizeof buffer);
 		home = found ? found->pw_dir : NULL;
 	}

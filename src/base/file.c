@@ -759,8 +759,9 @@ enum status file_check_given(const char *path, const char *said, struct error *e
 	errno = 0; // a file that became shorter gives no error
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	bool is_given = fd >= 0 && !fstat(fd, &st) &&
-		(!S_ISREG(st.st_mode) || !st.st_size || (gives(fd, 0, 1) && gives(fd, st.st_size - 1, st.st_size))) &&
-		(!S_ISREG(st.st_mode) || !said || !strstr(said, name) || gives(fd, 0, st.st_size));
+		(!S_ISREG(st.st_mode) || !st.st_size ||
+			(gives(fd, 0, 1) && gives(fd, st.st_size - 1, st.st_size) &&
+				(!said || !strstr(said, name) || gives(fd, 0, st.st_size))));
 	enum status s = is_given || error_is_of_name(errno) ? STATUS_OK : error_errno(err, "%s", path);
 
 	if (fd >= 0)

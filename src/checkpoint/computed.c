@@ -408,14 +408,14 @@ static const struct format {
 	const char *method; // quant_method
 	enum status (*take)(struct computing *k, struct error *err);
 	computing_converts *converts; // of a class whose modules have no plain weight then; NULL: transformers takes that
-	bool is_everywhere;           // it converts all linear layers; else those of the model's layers
+	enum reach { LAYERS, ALL_BUT_HEAD, ALL } reach; // the linear layers that it converts
 } formats[] = {
-	{ "fp8", take_scaled, NULL, true },
-	{ "compressed-tensors", take_compressed_tensors, compressed_tensors_converts, true },
-	{ "gptq", take_gptq, gptq_converts, false },
-	{ "awq", take_awq, gptq_converts, true },
-	{ "bitsandbytes", take_bitsandbytes, NULL, true },
-	{ "mxfp4", take_mxfp4, NULL, true },
+	{ "fp8", take_scaled, NULL, 0 },
+	{ "compressed-tensors", take_compressed_tensors, compressed_tensors_converts, ALL },
+	{ "gptq", take_gptq, gptq_converts, LAYERS },
+	{ "awq", take_awq, gptq_converts, ALL_BUT_HEAD },
+	{ "bitsandbytes", take_bitsandbytes, NULL, 0 },
+	{ "mxfp4", take_mxfp4, NULL, 0 },
 };
 
 static enum dtype wanted_dtype(const json_t *config)
@@ -449,35 +449,35 @@ bool quantisation_is_read(const json_t *quantization_config)
 	return format_of(quantization_config) != NULL;
 }
 
-// FNV-1a of a name without its digits: what a module is called in each layer. Two names of one hash are no more than looked at.
-static uint64_t name_in_layers(const char *name)
+// By name without its digits: what a module is called in each layer.
+static int by_name_in_layers(const void *a, const void *b)
 {
-	uint64_t h = 0xcbf29ce484222325;
+	const unsigned char *x = (const unsigned char *)((const struct weight *)a)->name;
+	const unsigned char *y = (const unsigned char *)((const struct weight *)b)->name;
 
-	for (const char *at = name; *at; at++)
-		h = *at >= '0' && *at <= '9' ? h : (h ^ (unsigned char)*at) * 0x100000001b3;
-	return h;
+	for (;; x++, y++) {
+		for (; *x >= '0' && *x <= '9'; x++)
+			;
+		for (; *y >= '0' && *y <= '9'; y++)
+			;
+		if (*x != *y || !*x)
+			return *x - *y;
+	}
 }
 
-static int by_hash(const void *a, const void *b)
-{
-	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
-// Modules that are linear layers in every class that has them.
+// Of a module that is a linear layer in every class that has it?
 static bool is_linear(const char *name)
 {
-	static const char *const linear[] = { "q_proj", "k_proj", "v_proj", "o_proj", "out_proj", "qkv_proj", "gate_proj",
-		"up_proj", "down_proj", "gate_up_proj", "fc1", "fc2", "query_key_value", "dense_h_to_4h", "dense_4h_to_h" };
-	const size_t end = strlen(".weight"), length = strlen(name) - (text_ends(name, ".weight") ? end : 0);
+#define WEIGHT_OF(module) "." module ".weight"
+	static const char *const linear[] = { WEIGHT_OF("q_proj"), WEIGHT_OF("k_proj"), WEIGHT_OF("v_proj"), WEIGHT_OF("o_proj"),
+		WEIGHT_OF("out_proj"), WEIGHT_OF("qkv_proj"), WEIGHT_OF("gate_proj"), WEIGHT_OF("up_proj"),
+		WEIGHT_OF("down_proj"), WEIGHT_OF("gate_up_proj"), WEIGHT_OF("fc1"), WEIGHT_OF("fc2"),
+		WEIGHT_OF("query_key_value"), WEIGHT_OF("dense_h_to_4h"), WEIGHT_OF("dense_4h_to_h") };
+#undef WEIGHT_OF
 	bool is = false;
 
-	for (size_t i = 0; i < sizeof linear / sizeof *linear; i++) {
-		const size_t n = strlen(linear[i]);
-		is = is || (length > n && name[length - n - 1] == '.' && !memcmp(name + length - n, linear[i], n));
-	}
+	for (size_t i = 0; i < sizeof linear / sizeof *linear; i++)
+		is = is || text_ends(name, linear[i]);
 	return is;
 }
 
@@ -508,25 +508,20 @@ static enum status check_plain(struct computing *k, const struct format *format,
 {
 	static const char end[] = ".weight";
 	const bool is_tied = json_is_true(json_object_get(k->c->config, "tie_word_embeddings"));
-	struct arena *a = &k->c->arena;
-	uint64_t *quantised = ARENA_ARRAY(a, k->count + 1, uint64_t);
 	enum status s = STATUS_OK;
 
-	for (size_t i = 0; i < k->count; i++)
-		quantised[i] = name_in_layers(k->made[i].name);
-	qsort(quantised, k->count, sizeof *quantised, by_hash);
+	if (k->count)
+		qsort(k->made, k->count, sizeof *k->made, by_name_in_layers);
 	for (size_t i = 0; i < k->c->weight_count && !s; i++) {
 		const struct weight *w = &k->c->weights[i];
 
 		if (k->taken[i] || !is_float(w) || w->rank != 2 || !text_ends(w->name, end) || w->shard->synthetic)
 			continue;
-		const uint64_t alike = name_in_layers(w->name);
-		const bool is_head =
-			format->converts == compressed_tensors_converts && text_is(w->name, "lm_head.weight") && !is_tied;
-		if (!is_head && !(is_linear(w->name) && (format->is_everywhere || !k->count)) &&
-			!bsearch(&alike, quantised, k->count, sizeof *quantised, by_hash))
+		const bool is_head = format->reach == ALL && text_is(w->name, "lm_head.weight") && !is_tied;
+		const bool is_sibling = k->count && bsearch(w, k->made, k->count, sizeof *k->made, by_name_in_layers);
+		if (!is_head && !is_sibling && !(is_linear(w->name) && (format->reach != LAYERS || !k->count)))
 			continue;
-		const char *module = arena_strndup(a, w->name, strlen(w->name) - strlen(end));
+		const char *module = arena_strndup(&k->c->arena, w->name, strlen(w->name) - strlen(end));
 		int64_t steps = 0;
 		const bool is_left_out = may_be_left_out(k, module, &steps);
 		if ((s = computing_step(k, steps, err)) || is_left_out)

@@ -42,7 +42,7 @@ enum status computing_check_modules(const struct computing *k, size_t count, str
 enum status computing_step(struct computing *k, int64_t steps, struct error *err);
 // UNSUPPORTED: "modules_to_not_convert" names the module of this quantised weight, which transformers then leaves as it is.
 enum status computing_check_converted(struct computing *k, const struct weight *w, const char *stem, struct error *err);
-// Does the configuration quantise the module `stem`? UNSUPPORTED: it leaves it out, or may do so.
+// Does the configuration quantise the module `stem`, whose weight is w? UNSUPPORTED: it leaves it out, or may do so.
 typedef enum status computing_converts(struct computing *k, const struct weight *w, const char *stem, struct error *err);
 computing_converts gptq_converts, compressed_tensors_converts;
 // Does a module of this name hold the table of the tokens' embeddings?

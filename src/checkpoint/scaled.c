@@ -332,9 +332,9 @@ static enum status check_named(struct computing *k, const struct weight *w, cons
 
 enum status compressed_tensors_converts(struct computing *k, const struct weight *w, const char *stem, struct error *err)
 {
-	return text_is(json_string_value(json_object_get(k->how, "format")), "dense")
-		? STATUS_UNSUPPORTED
-		: check_named(k, w, arena_printf(&k->c->arena, "%s.weight", stem), true, err);
+	(void)stem;
+	return text_is(json_string_value(json_object_get(k->how, "format")), "dense") ? STATUS_UNSUPPORTED
+										      : check_named(k, w, w->name, true, err);
 }
 
 // Of groups of which more than one fits a tensor, `targets` decide, which are not read: they may only say the same.

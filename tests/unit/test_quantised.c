@@ -301,8 +301,8 @@ static void plain(void **state)
 		{ CT(LINEAR, "\"m.layers.1.q_proj\""), true, "lm_head.weight", "lm_head.weight\": is not quantised" },
 		{ CT(LINEAR, "\"m.layers.1.q_proj\", \"lm_head\""), true, "lm_head.weight", NULL },
 		{ CT(LINEAR, "\"re:.*q_proj\""), true, NULL, NULL },
-		{ CT(LINEAR, "\"model.m.layers.1.q_proj\""), true, NULL,
-			NULL }, // as a newer class calls it { CT("\"re:.*layers.0.*\"", ""), true, NULL, NULL },
+		{ CT(LINEAR, "\"model.m.layers.1.q_proj\""), true, NULL, NULL }, // as a newer class calls it
+		{ CT("\"re:.*layers.0.*\"", ""), true, NULL, NULL },
 		{ CT(LINEAR, "\"m.layers.1.q_proj\""), true, "m.layers.1.gate.weight",
 			NULL }, // of no class that is known to be Linear
 		{ "{\"quant_method\": \"gptq\", \"bits\": 4}", false, NULL, "is not quantised" },
