@@ -45,13 +45,14 @@ static enum status find_script(struct setup *s, struct error *err)
 		s->installed = file_exists(s->script);
 	}
 	if (s->installed) {
-		if (data && *data == '/') // the XDG specification: a relative path is ignored
+		if (data && *data == '/') // the XDG specification: a relative path is ignored, and so is a relative HOME
 			s->into = arena_printf(&s->arena, "%s/assay", data);
-		else if (home && *home)
+		else if (home && *home == '/')
 			s->into = arena_printf(&s->arena, "%s/.local/share/assay", home);
 		else
 			return error_set(err, STATUS_BAD_INPUT,
-				"neither XDG_DATA_HOME nor HOME is set, so there is no folder to bring engines to");
+				"neither XDG_DATA_HOME nor HOME names a folder from the root, so there is none to bring engines "
+				"to");
 		return STATUS_OK;
 	}
 #if defined(ASSAY_BUILD_TOOLS) && defined(ASSAY_BUILD_DEPS)

@@ -84,9 +84,9 @@ static void find_places(struct places *p)
 #ifdef ASSAY_PREFIX
 	add(p, ASSAY_PREFIX "/lib/assay/engines", false);
 #endif
-	if (data && *data == '/') // the XDG specification: a relative path is ignored
+	if (data && *data == '/') // the XDG specification: a relative path is ignored, and so is a relative HOME
 		p->users = arena_printf(p->arena, "%s/assay/engines", data);
-	else if (home && *home)
+	else if (home && *home == '/')
 		p->users = arena_printf(p->arena, "%s/.local/share/assay/engines", home);
 	if (p->users)
 		add(p, p->users, false);

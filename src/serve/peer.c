@@ -38,20 +38,21 @@ static void address_text(char *out, size_t size, const struct sockaddr *peer, bo
 		snprintf(out, size, "%08X:%04X", four->sin_addr.s_addr, ntohs(four->sin_port));
 }
 
-enum { UNLISTED = -1, ENDED = -2, UNASKED = -3 };
+// ENDED: its process has closed it, and its user is not known. UNASKED: the kernel was not asked, or has not the protocol.
+// LISTENS: no connection, but a socket that waits for some at that address.
+enum { UNLISTED = -1, ENDED = -2, UNASKED = -3, LISTENS = -4 };
 
 #ifdef __linux__
-// The same of one connection, which the kernel finds by its addresses: with the thousands that another user opens, each look at
-// the whole list takes milliseconds. UNASKED: our address is any, or a kernel without the protocol.
-static long long user_by_addresses(const struct sockaddr *peer, const struct sockaddr *own, unsigned port)
+// The user of the socket at `from` that is connected to `to`, from the kernel.
+static long long ask_kernel(const struct sockaddr *from, const struct sockaddr *to, unsigned from_port, unsigned to_port)
 {
-	const struct sockaddr_in *four = (const void *)peer, *own_four = (const void *)own;
-	const struct sockaddr_in6 *six = (const void *)peer, *own_six = (const void *)own;
+	const struct sockaddr_in *from_four = (const void *)from, *to_four = (const void *)to;
+	const struct sockaddr_in6 *from_six = (const void *)from, *to_six = (const void *)to;
 	struct {
 		struct nlmsghdr head;
 		struct inet_diag_req_v2 ask;
 	} asked = { .head = { sizeof asked, SOCK_DIAG_BY_FAMILY, NLM_F_REQUEST },
-		.ask = { .sdiag_family = (uint8_t)peer->sa_family, .sdiag_protocol = IPPROTO_TCP, .idiag_states = UINT32_MAX } };
+		.ask = { .sdiag_family = (uint8_t)from->sa_family, .sdiag_protocol = IPPROTO_TCP, .idiag_states = UINT32_MAX } };
 	union {
 		struct nlmsghdr head;
 		char bytes[4096];
@@ -60,20 +61,15 @@ static long long user_by_addresses(const struct sockaddr *peer, const struct soc
 	const struct inet_diag_msg *found = NLMSG_DATA(&told.head);
 	const struct nlmsgerr *failed = NLMSG_DATA(&told.head);
 
-	if (peer->sa_family != own->sa_family)
-		return UNASKED;
-	if (peer->sa_family == AF_INET && own_four->sin_addr.s_addr != htonl(INADDR_ANY)) {
-		id->idiag_src[0] = four->sin_addr.s_addr;
-		id->idiag_dst[0] = own_four->sin_addr.s_addr;
-		id->idiag_sport = four->sin_port;
-	} else if (peer->sa_family == AF_INET6 && !IN6_IS_ADDR_UNSPECIFIED(&own_six->sin6_addr)) {
-		memcpy(id->idiag_src, &six->sin6_addr, sizeof id->idiag_src);
-		memcpy(id->idiag_dst, &own_six->sin6_addr, sizeof id->idiag_dst);
-		id->idiag_sport = six->sin6_port;
+	if (from->sa_family == AF_INET) {
+		id->idiag_src[0] = from_four->sin_addr.s_addr;
+		id->idiag_dst[0] = to_four->sin_addr.s_addr;
 	} else {
-		return UNASKED;
+		memcpy(id->idiag_src, &from_six->sin6_addr, sizeof id->idiag_src);
+		memcpy(id->idiag_dst, &to_six->sin6_addr, sizeof id->idiag_dst);
 	}
-	id->idiag_dport = htons((uint16_t)port);
+	id->idiag_sport = htons((uint16_t)from_port);
+	id->idiag_dport = htons((uint16_t)to_port);
 	id->idiag_cookie[0] = id->idiag_cookie[1] = INET_DIAG_NOCOOKIE;
 	int fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
 	ssize_t n = fd >= 0 && send(fd, &asked, sizeof asked, 0) == sizeof asked ? recv(fd, &told, sizeof told, 0) : -1;
@@ -83,8 +79,29 @@ static long long user_by_addresses(const struct sockaddr *peer, const struct soc
 		return UNLISTED;
 	if (n < (ssize_t)NLMSG_LENGTH(sizeof *found) || told.head.nlmsg_type != SOCK_DIAG_BY_FAMILY)
 		return UNASKED;
-	enum { LISTENS = 10 }; // TCP_LISTEN: another socket of that port, where the connection is gone
-	return found->idiag_state == LISTENS ? UNLISTED : found->idiag_inode ? (long long)found->idiag_uid : ENDED;
+	enum { TCP_LISTEN = 10 };
+	return found->idiag_state == TCP_LISTEN ? LISTENS : found->idiag_inode ? (long long)found->idiag_uid : ENDED;
+}
+
+// user_of of one connection, which the kernel finds by its addresses: with the thousands that another user opens, each look at the
+// whole list takes milliseconds. A connection that was reset before we took it is in no list, which a kernel without the protocol
+// says of every one: it knows our own end, or where we listen.
+static long long user_by_addresses(const struct sockaddr *peer, const struct sockaddr *own, unsigned port)
+{
+	const struct sockaddr_in *four = (const void *)peer, *own_four = (const void *)own;
+	const struct sockaddr_in6 *six = (const void *)peer, *own_six = (const void *)own;
+	const unsigned from = ntohs(peer->sa_family == AF_INET ? four->sin_port : six->sin6_port);
+
+	if (peer->sa_family != own->sa_family || (peer->sa_family != AF_INET && peer->sa_family != AF_INET6) ||
+		(peer->sa_family == AF_INET && own_four->sin_addr.s_addr == htonl(INADDR_ANY)) ||
+		(peer->sa_family == AF_INET6 && IN6_IS_ADDR_UNSPECIFIED(&own_six->sin6_addr)))
+		return UNASKED;
+	long long user = ask_kernel(peer, own, from, port);
+	if (user == UNLISTED) {
+		user = ask_kernel(own, peer, port, from);
+		return user == UNLISTED || user == UNASKED ? UNASKED : ENDED;
+	}
+	return user == LISTENS ? ENDED : user;
 }
 #else
 static long long user_by_addresses(const struct sockaddr *peer, const struct sockaddr *own, unsigned port)

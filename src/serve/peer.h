@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 
 // Whether the process at the other end of a connection from this machine to our `port` at the address `own` is of another user,
-// neither us nor the super-user, or has closed it already. False where the kernel does not tell.
+// neither us nor the super-user, or has closed or reset it already. False where the kernel does not tell.
 bool peer_is_other_user(const struct sockaddr *peer, const struct sockaddr *own, unsigned port);
 
 // A Host header that can mean us: an address as a number, "localhost", the name of this machine, or `name` (NULL: none). Any

@@ -2,6 +2,7 @@
 // Tier: fast
 // Who may ask a server of ours: names, origins, and connections that have not said who they are. tests/attack/browser.sh asks a
 // real one.
+#include <netinet/in.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -80,9 +81,42 @@ static void strangers(void **state)
 	strangers_done(&s);
 }
 
+// Our own connection is nobody else's; one that is closed or reset before it was taken is refused, since it may have been anybody's.
+static void connections(void **state)
+{
+	static const struct linger reset = { .l_onoff = 1 };
+	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) }, from;
+	socklen_t size = sizeof at;
+	int listens = socket(AF_INET, SOCK_STREAM, 0);
+
+	(void)state;
+	assert_int_equal(bind(listens, (void *)&at, sizeof at), 0);
+	assert_int_equal(listen(listens, 8), 0);
+	assert_int_equal(getsockname(listens, (void *)&at, &size), 0);
+	for (int how = 0; how < 3; how++) { // open, closed, reset
+		int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+		assert_int_equal(connect(fd, (void *)&at, sizeof at), 0);
+		size = sizeof from;
+		assert_int_equal(getsockname(fd, (void *)&from, &size), 0);
+		if (how == 2)
+			assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset), 0);
+		if (how)
+			close(fd);
+		assert_int_equal(peer_is_other_user((void *)&from, (void *)&at, ntohs(at.sin_port)), how > 0);
+		int taken = accept(listens, NULL, NULL);
+		assert_int_equal(peer_is_other_user((void *)&from, (void *)&at, ntohs(at.sin_port)), how > 0);
+		close(taken);
+		if (!how)
+			close(fd);
+	}
+	close(listens);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(names), cmocka_unit_test(origins), cmocka_unit_test(strangers) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(names), cmocka_unit_test(origins), cmocka_unit_test(strangers),
+		cmocka_unit_test(connections) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
