@@ -561,7 +561,7 @@ static enum status look_at_values(struct db *d, struct arena *a, const char *pre
 }
 
 // What no row that was judged right has, since its judge would have said otherwise. Golden outputs may hold values that are not
-// finite, and of a reduced precision these figures are its loss.
+// finite, and of a reduced precision these figures are its loss. A column that the file lacks is NULL, as an older file's becomes.
 static const struct {
 	const char *column, *is;
 } contradictions[] = {
@@ -580,25 +580,11 @@ static const struct {
 	{ "nodes_elsewhere", "nodes_elsewhere > 0 AND nodes_on_platform = 0 AND fallback_allowed IS DISTINCT FROM TRUE" },
 };
 
-// Of an older step not all are there, and its judge was another.
-static bool has_all_figures(const struct table *columns)
-{
-	static const char *const others[] = { "source", "reference", "not_judged", "latency_min_ms", "latency_max_ms", "nodes",
-		"fallback_allowed" };
-	bool all = true;
-
-	for (size_t i = 0; i < sizeof contradictions / sizeof contradictions[0]; i++)
-		all = all && has_name(columns, contradictions[i].column);
-	for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
-		all = all && has_name(columns, others[i]);
-	return all;
-}
-
-static struct wrong wrong_right(struct arena *a, const struct table *columns)
+static struct wrong wrong_right(struct arena *a)
 {
 	struct wrong w = { 0 };
 
-	for (size_t i = 0; has_all_figures(columns) && i < sizeof contradictions / sizeof contradictions[0]; i++)
+	for (size_t i = 0; i < sizeof contradictions / sizeof contradictions[0]; i++)
 		add_wrong(&w, contradictions[i].column,
 			arena_printf(a, "(CAST(verdict AS VARCHAR) = 'right' AND source IS NULL AND %s)", contradictions[i].is));
 	return w;
@@ -607,9 +593,12 @@ static struct wrong wrong_right(struct arena *a, const struct table *columns)
 static enum status look_at_right(struct db *d, struct arena *a, const char *prefix, const struct looked_at *l,
 	const struct table *columns, struct error *err)
 {
-	struct wrong w = wrong_right(a, columns);
+	struct looked_at rows = *l;
+	struct wrong w = wrong_right(a);
 	struct table t;
-	enum status status = find_wrong(d, a, prefix, l, &w, &t, err);
+
+	rows.table = schema_whole_rows(a, arena_printf(a, "%s%s", prefix, l->table), columns);
+	enum status status = find_wrong(d, a, "", &rows, &w, &t, err);
 	if (status == STATUS_OK && t.row_count > 0)
 		status = error_set(err, STATUS_BAD_INPUT, "%s%s says right, and its %s is %s: assay wrote no such row", l->words,
 			table_get(&t, 0, "key"), table_get(&t, 0, "name"), table_get(&t, 0, "value"));
@@ -691,8 +680,9 @@ static enum status find_any_value(
 		add_any(&sql, prefix, looked_at[i].table, &w);
 	}
 	if (columns[MEASURED].row_count > 0) {
-		w = wrong_right(a, &columns[MEASURED]);
-		add_any(&sql, prefix, looked_at[MEASURED].table, &w);
+		w = wrong_right(a);
+		add_any(&sql, "",
+			schema_whole_rows(a, arena_printf(a, "%s%s", prefix, looked_at[MEASURED].table), &columns[MEASURED]), &w);
 		text_addf(&sql, " UNION ALL SELECT 1 FROM " TWO_VERDICTS, prefix, prefix);
 	}
 	return find_any(d, a, &sql, any, err);

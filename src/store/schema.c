@@ -380,6 +380,24 @@ static size_t missing_columns(const struct table *have)
 	return missing;
 }
 
+const char *schema_whole_rows(struct arena *a, const char *table, const struct table *have)
+{
+	struct text sql = { 0 };
+	const char *out = table;
+
+	for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++) {
+		bool has = false;
+		for (size_t k = 0; k < have->row_count && !has; k++)
+			has = strcasecmp(table_get(have, k, "name"), columns[i].name) == 0;
+		if (!has)
+			text_addf(&sql, ", CAST(NULL AS %s) AS \"%s\"", columns[i].type, columns[i].name);
+	}
+	if (sql.length > 0)
+		out = arena_printf(a, "(SELECT *%s FROM %s)", text_get(&sql), table);
+	text_done(&sql);
+	return out;
+}
+
 static enum status look(struct db *d, struct arena *a, const struct migration *steps, size_t count, enum schema_state *out,
 	int *version, struct error *err)
 {

@@ -105,6 +105,12 @@ static void test_forged_rows(void **state)
 		{ VALUES, "UPDATE sample SET ms = -1; ALTER TABLE sample RENAME TO other; ALTER TABLE other RENAME TO Sample",
 			"row 1: sample.ms is -1.0," },
 		{ VALUES, "ALTER TABLE measurement ALTER COLUMN verdict TYPE BIGINT USING 1", "and its measurement 1" },
+		{ VALUES, "UPDATE measurement SET nmse = 'inf'; ALTER TABLE measurement DROP COLUMN graph_max_abs_error",
+			"row 1 says right, and its nmse is inf:" },
+		{ VALUES,
+			"UPDATE measurement SET nmse = 'inf'; ALTER TABLE measurement DROP COLUMN fallback_allowed; ALTER TABLE "
+			"measurement DROP COLUMN graph_verdict; ALTER TABLE measurement DROP COLUMN source",
+			"row 1 says right, and its nmse is inf:" },
 		{ WORDS, "UPDATE event SET verdict = 'bogus' WHERE kind = 'verdict'",
 			"has the verdict 'bogus', which this assay does not know" },
 		{ WORDS, "UPDATE event SET verdict = 'right' || chr(0) || 'x' WHERE kind = 'verdict'",
