@@ -167,6 +167,8 @@ static int run_export(int argc, char **argv)
 	if (code >= 0)
 		return code;
 	x.written = json ? json_array() : NULL;
+	cli_catch_stop();
+	s.limits.stop = &cli_stop; // what is half written goes
 	enum status st = store_open_settled(&s, db, &err);
 	if (!st)
 		st = export_as_asked(&s, &x, &err);

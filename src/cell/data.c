@@ -208,8 +208,10 @@ static enum status check_line(
 	for (size_t i = 0; i < KEYS && !st; i++) {
 		const char *name = keys[i].is_file ? json_string_value(json_object_get(line, keys[i].name)) : NULL;
 
-		if (name)
+		if (name) {
+			item->names_files = true;
 			st = check_file(set, a, name, item->name, sum, err);
+		}
 	}
 	if (!st)
 		item->path = file_at(a, set, line, "file");
@@ -219,7 +221,7 @@ static enum status check_line(
 
 static enum status list_lines(struct data_set *out, struct arena *a, struct error *err)
 {
-	size_t nbytes, number = 0;
+	size_t nbytes, number = 0, weight = 0;
 	uint64_t sum = 0;
 	char *text;
 	enum status st = file_read(a, out->path, DATA_FILE_MOST, &text, &nbytes, err);
@@ -237,11 +239,18 @@ static enum status list_lines(struct data_set *out, struct arena *a, struct erro
 				DATA_LINE_MOST);
 		if (strspn(at, " \t\r") >= (size_t)(end - at))
 			continue;
+		weight += json_weight(at, (size_t)(end - at), DATA_WEIGHT_MOST);
+		if (weight > DATA_WEIGHT_MOST)
+			return error_set(err, STATUS_BAD_INPUT,
+				"--data %s, line %zu: with the lines before it, more values than are read at once (%d MiB in "
+				"memory): part the set",
+				out->path, number, DATA_WEIGHT_MOST >> 20);
 		struct data_item *item = add_item(out, err);
 		if (!item)
 			return STATUS_BAD_INPUT;
 		item->name = arena_printf(a, "line %zu", number);
-		item->line = arena_strndup(a, at, (size_t)(end - at));
+		item->line = at;
+		*end = 0; // a line's end, or the text's
 		st = check_line(out, a, item, &sum, err);
 	}
 	return st;
@@ -387,7 +396,7 @@ enum status data_list(struct data_set *out, struct arena *a, const char *path, s
 // Each file that an item names.
 static bool add_files(struct hash *h, struct arena *a, const struct data_set *set, const struct data_item *item)
 {
-	json_t *line = item->line ? json_line(item->line, strlen(item->line)) : NULL;
+	json_t *line = item->names_files ? json_line(item->line, strlen(item->line)) : NULL;
 	bool known = true;
 
 	hash_add_text(h, item->line ? item->line : item->name);
@@ -438,7 +447,7 @@ void data_watch(int watch, const char *path)
 
 	for (size_t i = 0; watched && i < set.count; i++) {
 		const struct data_item *item = &set.items[i];
-		json_t *line = item->line ? json_line(item->line, strlen(item->line)) : NULL;
+		json_t *line = item->names_files ? json_line(item->line, strlen(item->line)) : NULL;
 
 		watched = !item->path || writes_add(watch, item->path);
 		for (size_t k = 0; line && k < KEYS && watched; k++) {
@@ -527,7 +536,9 @@ bool data_has(const struct data_set *set, const char *member)
 	bool found = false;
 
 	for (size_t i = 0; !found && i < set->count; i++) {
-		json_t *line = set->items[i].line ? json_line(set->items[i].line, strlen(set->items[i].line)) : NULL;
+		const char *text = set->items[i].line;
+		const bool may_have = text && (strstr(text, member) || strchr(text, '\\'));
+		json_t *line = may_have ? json_line(text, strlen(text)) : NULL;
 
 		found = json_object_get(line, member) != NULL;
 		json_decref(line);

@@ -29,6 +29,7 @@ enum {
 	DATA_EXAMPLES_MOST = 100000,
 	DATA_LINE_MOST = 1 << 20,   // bytes of a line
 	DATA_FILE_MOST = 64 << 20,  // of FILE.jsonl
+	DATA_WEIGHT_MOST = 1 << 27, // of all its lines and their values (json_weight): some two million labels
 	DATA_LABELS_MOST = 1 << 24, // places that are judged, of all examples
 	DATA_CLASSES_MOST = 10000,  // folders of a folder
 	DATA_BOXES_MOST = 1000,     // of an example
@@ -42,6 +43,7 @@ struct data_item {
 	const char *name; // for people: a file's name, "line 3"
 	const char *path; // of a safetensors file; NULL: `line` says what it is
 	const char *line; // its JSON text
+	bool names_files; // the line does
 };
 struct data_set {
 	const char *path, *folder; // folder: what paths are relative to

@@ -152,8 +152,10 @@ enum status work_read_ranges(struct work *w, const char *path, struct error *err
 	size_t i;
 	enum status st = sealed_json_read(path, RANGES_MOST_NBYTES, &all, err);
 
-	if (st)
-		return error_prefix(err, "calibration");
+	if (st) { // trimmed meanwhile, or its disk fails
+		err->status = STATUS_NOT_ASKED;
+		return error_prefix(err, "the ranges of activations, which the cache held");
+	}
 	const json_t *list = json_object_get(all, "ranges");
 	ranges = ARENA_ARRAY(&w->arena, json_array_size(list) + 1, struct linear_range);
 	json_array_foreach(list, i, one)

@@ -115,21 +115,6 @@ static enum status run_example(struct asking *x, size_t i, struct error *err)
 	return st;
 }
 
-// Of the processor's settings; an older file calls it reduce_labels.
-static enum status reduces_labels(bool *out, const char *model, struct error *err)
-{
-	struct arena a = { 0 };
-	json_t *settings = NULL;
-	const char *path = arena_printf(&a, "%s/preprocessor_config.json", model);
-	enum status st = file_exists(path) ? json_file(path, 1 << 20, &settings, err) : STATUS_OK;
-
-	const json_t *now = json_object_get(settings, "do_reduce_labels"), *old = json_object_get(settings, "reduce_labels");
-	*out = json_is_true(now ? now : old);
-	json_decref(settings);
-	arena_done(&a);
-	return st;
-}
-
 enum status work_data(struct work *w, struct scores *scores, struct error *err)
 {
 	struct asking x = { .w = w,
@@ -142,7 +127,7 @@ enum status work_data(struct work *w, struct scores *scores, struct error *err)
 	struct data_reader *r = &x.reader;
 	enum status st = w->data.count ? STATUS_OK : not_asked(data_list(&w->data, &w->arena, w->ask.data, err), err);
 
-	if (st || (st = reduces_labels(&r->reduces_labels, w->ask.path, err)))
+	if (st || (st = preprocessor_reduces_labels(&r->reduces_labels, w->ask.path, err)))
 		return st;
 	say_phase("data");
 	r->types = declared(w, &r->type_count);

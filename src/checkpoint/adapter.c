@@ -576,18 +576,32 @@ static bool fits(const struct adapter *d, const char *module, const struct low_r
 	return plain || other;
 }
 
-// An embedding of tokens that is the head, too, or that head, of which the file may have a copy. What modules_to_save replaces
-// takes the one's place alone, and so does a change where peft adds it as it computes; where peft merges it, it changes both.
+static int64_t vocabulary_of(const json_t *config)
+{
+	static const char *const keys[] = { "vocab_size", "n_words", "n_vocab" };
+	const json_t *text = json_object_get(config, "text_config");
+	int64_t n = 0;
+
+	for (size_t i = 0; i < sizeof keys / sizeof *keys && n <= 0; i++)
+		n = json_integer_value(json_object_get(config, keys[i]));
+	return n <= 0 && json_is_object(text) ? vocabulary_of(text) : n;
+}
+
+// An embedding of tokens that is the head, too, or that head, of which the file may have a copy: by their names, or by a row for
+// each token. What modules_to_save replaces takes the one's place alone, and so does a change where peft adds it as it computes;
+// where peft merges it, it changes both.
 static bool is_tied(const struct adapter *d, const struct weight *base)
 {
 	static const char *const heads[] = { "lm_head.weight", "embed_out.weight" };
 	static const char end[] = ".weight";
+	const json_t *config = d->k.c->config;
 	const size_t n = strlen(base->name) - (text_ends(base->name, end) ? strlen(end) : 0);
 	bool is = base->name[n] && computing_is_embedding(arena_strndup(&d->k.c->arena, base->name, n));
 
 	for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
 		is = is || text_is(base->name, heads[i]);
-	return is && !json_is_false(json_object_get(d->k.c->config, "tie_word_embeddings"));
+	is = is || (base->rank == 2 && base->dim[0] == vocabulary_of(config));
+	return is && !json_is_false(json_object_get(config, "tie_word_embeddings"));
 }
 
 static enum status merge(struct adapter *d, const char *module, const struct weight *a, const struct weight *b, struct error *err)

@@ -284,8 +284,10 @@ enum status computing_check_converted(struct computing *k, const struct weight *
 				"is quantised, and \"modules_to_not_convert\" has the expression \"%.60s\", which is not read "
 				"yet",
 				word);
+		const char *own = computing_behind_prefix(word);
 		int64_t steps = odd - word;
-		if (text_starts(stem, word) || text_ends(stem, word) || begins_module(word, stem, &steps))
+		if (text_starts(stem, word) || text_ends(stem, word) || begins_module(word, stem, &steps) ||
+			(*own && text_starts(computing_behind_prefix(stem), own)))
 			return computing_refuse(
 				w, STATUS_UNSUPPORTED, err, "is quantised, and \"modules_to_not_convert\" names it");
 		enum status s = computing_step(k, steps, err);
@@ -293,6 +295,20 @@ enum status computing_check_converted(struct computing *k, const struct weight *
 			return s;
 	}
 	return STATUS_OK;
+}
+
+const char *computing_behind_prefix(const char *module)
+{
+	static const char *const prefixes[] = { "model.", "language_model.", "transformer." };
+	enum { PREFIXES_MOST = 2 };
+	size_t i;
+
+	for (int n = 0; n < PREFIXES_MOST; n++) {
+		for (i = 0; i < sizeof prefixes / sizeof *prefixes && !text_starts(module, prefixes[i]); i++)
+			;
+		module += i < sizeof prefixes / sizeof *prefixes ? strlen(prefixes[i]) : 0;
+	}
+	return module;
 }
 
 bool computing_is_embedding(const char *module)
@@ -465,41 +481,38 @@ static int by_name_in_layers(const void *a, const void *b)
 	}
 }
 
-// Of a module that is a linear layer in every class that has it?
-static bool is_linear(const char *name)
+static bool is_any_of(const char *name, const char *const *ends, size_t count)
+{
+	bool is = false;
+
+	for (size_t i = 0; i < count; i++)
+		is = is || text_ends(name, ends[i]);
+	return is;
+}
+
+// Of a module that is a linear layer in every class that has it? Of GPT-2's, whose matrices are [in, out], none is.
+static bool is_linear(const struct weight *w)
 {
 #define WEIGHT_OF(module) "." module ".weight"
 	static const char *const linear[] = { WEIGHT_OF("q_proj"), WEIGHT_OF("k_proj"), WEIGHT_OF("v_proj"), WEIGHT_OF("o_proj"),
 		WEIGHT_OF("out_proj"), WEIGHT_OF("qkv_proj"), WEIGHT_OF("gate_proj"), WEIGHT_OF("up_proj"),
 		WEIGHT_OF("down_proj"), WEIGHT_OF("gate_up_proj"), WEIGHT_OF("fc1"), WEIGHT_OF("fc2"),
-		WEIGHT_OF("query_key_value"), WEIGHT_OF("dense_h_to_4h"), WEIGHT_OF("dense_4h_to_h") };
+		WEIGHT_OF("query_key_value"), WEIGHT_OF("dense_h_to_4h"), WEIGHT_OF("dense_4h_to_h"), WEIGHT_OF("query"),
+		WEIGHT_OF("key"), WEIGHT_OF("value"), WEIGHT_OF("dense"), WEIGHT_OF("q_lin"), WEIGHT_OF("k_lin"),
+		WEIGHT_OF("v_lin"), WEIGHT_OF("out_lin"), WEIGHT_OF("lin1"), WEIGHT_OF("lin2"), WEIGHT_OF("wi"),
+		WEIGHT_OF("wi_0"), WEIGHT_OF("wi_1"), WEIGHT_OF("wo"), WEIGHT_OF("SelfAttention.q"), WEIGHT_OF("SelfAttention.k"),
+		WEIGHT_OF("SelfAttention.v"), WEIGHT_OF("SelfAttention.o") };
+	static const char *const either[] = { WEIGHT_OF("c_attn"), WEIGHT_OF("c_fc") };
 #undef WEIGHT_OF
-	bool is = false;
-
-	for (size_t i = 0; i < sizeof linear / sizeof *linear; i++)
-		is = is || text_ends(name, linear[i]);
-	return is;
+	return is_any_of(w->name, linear, sizeof linear / sizeof *linear) ||
+		(w->dim[0] > w->dim[1] && is_any_of(w->name, either, sizeof either / sizeof *either));
 }
 
-// Words of the configuration that may mean this module: files have names of before, without or with what a newer class begins
-// them by.
-static bool may_be_left_out(const struct computing *k, const char *module, int64_t *steps)
+static bool is_head(const char *name, bool is_tied)
 {
-	static const char *const lists[] = { "ignore", "modules_to_not_convert" };
-	enum { STEPS_A_WORD = 16, BYTES_A_STEP = 8 };
-	const json_t *item;
-	size_t at;
+	static const char *const heads[] = { "score.weight", "classifier.weight", "qa_outputs.weight" };
 
-	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-		json_array_foreach(json_object_get(k->how, lists[i]), at, item)
-		{
-			const char *word = json_string_value(item);
-
-			*steps += STEPS_A_WORD + (int64_t)(strlen(module) + json_string_length(item)) / BYTES_A_STEP;
-			if (word && *word && (strstr(module, word) || text_ends(word, module)))
-				return true;
-		}
-	return false;
+	return (text_is(name, "lm_head.weight") && !is_tied) || is_any_of(name, heads, sizeof heads / sizeof *heads);
 }
 
 // A linear layer, or a module that is quantised in other layers, whose weight is plain: transformers makes it quantised, finds no
@@ -517,15 +530,11 @@ static enum status check_plain(struct computing *k, const struct format *format,
 
 		if (k->taken[i] || !is_float(w) || w->rank != 2 || !text_ends(w->name, end) || w->shard->synthetic)
 			continue;
-		const bool is_head = format->reach == ALL && text_is(w->name, "lm_head.weight") && !is_tied;
 		const bool is_sibling = k->count && bsearch(w, k->made, k->count, sizeof *k->made, by_name_in_layers);
-		if (!is_head && !is_sibling && !(is_linear(w->name) && (format->reach != LAYERS || !k->count)))
+		if (!is_sibling && !(format->reach == ALL && is_head(w->name, is_tied)) &&
+			!(is_linear(w) && (format->reach != LAYERS || !k->count)))
 			continue;
 		const char *module = arena_strndup(&k->c->arena, w->name, strlen(w->name) - strlen(end));
-		int64_t steps = 0;
-		const bool is_left_out = may_be_left_out(k, module, &steps);
-		if ((s = computing_step(k, steps, err)) || is_left_out)
-			continue;
 		s = format->converts(k, w, module, err);
 		if (!s)
 			return computing_refuse(w, STATUS_UNSUPPORTED, err,

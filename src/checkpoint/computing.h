@@ -45,6 +45,9 @@ enum status computing_check_converted(struct computing *k, const struct weight *
 // Does the configuration quantise the module `stem`, whose weight is w? UNSUPPORTED: it leaves it out, or may do so.
 typedef enum status computing_converts(struct computing *k, const struct weight *w, const char *stem, struct error *err);
 computing_converts gptq_converts, compressed_tensors_converts;
+// A module's name without what classes of one version begin it by ("model.", "language_model."), and those of another, or a base
+// model that is saved alone, do not.
+const char *computing_behind_prefix(const char *module);
 // Does a module of this name hold the table of the tokens' embeddings?
 bool computing_is_embedding(const char *module);
 void computing_take(struct computing *k, const struct weight *w); // it stands for no weight by itself; NULL: nothing

@@ -279,24 +279,23 @@ static enum status packed_shape(const struct weight *w, const struct weight *sha
 	return STATUS_OK;
 }
 
-// Does a list of modules name the one whose weight `stem` is: "Linear", the class of all that is quantised, the module itself, or
-// (by_expression) "re:" and an expression, which is not looked at?
-static bool names_module(const json_t *list, const char *stem, bool by_expression, int64_t *steps)
+// Does a list name this module: "Linear", the class of all that is quantised, the module itself, also as another version or the
+// class calls it, or (by_expression) "re:" and an expression, which is not looked at?
+static bool names_module(const json_t *list, const char *module, bool by_expression, int64_t *steps)
 {
-	enum { STEPS_A_WORD = 8, BYTES_A_STEP = 16 };
-	const char *dot = strrchr(stem, '.');
-	const size_t length = dot ? (size_t)(dot - stem) : strlen(stem);
+	enum { STEPS_A_LIST = 16, STEPS_A_WORD = 8, BYTES_A_STEP = 16 };
+	const char *own = computing_behind_prefix(module);
 	const json_t *item;
 	size_t i;
 
-	*steps += (int64_t)json_array_size(list) * (STEPS_A_WORD + (int64_t)length / BYTES_A_STEP);
+	*steps += STEPS_A_LIST + (int64_t)json_array_size(list) * (STEPS_A_WORD + (int64_t)strlen(module) / BYTES_A_STEP);
 	json_array_foreach((json_t *)(uintptr_t)list, i, item)
 	{
 		const char *word = json_string_value(item);
 
 		if (word &&
-			(text_is(word, "Linear") || (by_expression && text_starts(word, "re:")) ||
-				(json_string_length(item) == length && !memcmp(word, stem, length))))
+			(text_is(word, "Linear") || (by_expression && text_starts(word, "re:")) || text_is(word, module) ||
+				text_is(computing_behind_prefix(word), own)))
 			return true;
 	}
 	return false;
@@ -307,18 +306,20 @@ static bool names_module(const json_t *list, const char *stem, bool by_expressio
 static enum status check_named(struct computing *k, const struct weight *w, const char *stem, bool is_plain, struct error *err)
 {
 	const json_t *groups = json_object_get(k->how, "config_groups"), *targets;
-	const char *name;
+	const char *name, *dot = strrchr(stem, '.'),
+			  *module = dot ? arena_strndup(&k->c->arena, stem, (size_t)(dot - stem)) : stem;
 	json_t *group;
 	bool named = !is_plain && !json_object_size(groups);
-	int64_t steps = 0;
+	enum { STEPS_A_GROUP = 4 };
+	int64_t steps = STEPS_A_GROUP * (int64_t)json_object_size(groups);
 
 	json_object_foreach((json_t *)(uintptr_t)groups, name, group)
 	{
 		targets = json_object_get(group, "targets");
 		if (json_is_object(json_object_get(group, "weights"))) // else its activations alone are quantised
-			named = named || (!targets && !is_plain) || names_module(targets, stem, !is_plain, &steps);
+			named = named || (!targets && !is_plain) || names_module(targets, module, !is_plain, &steps);
 	}
-	const bool left_out = names_module(json_object_get(k->how, "ignore"), stem, is_plain, &steps);
+	const bool left_out = names_module(json_object_get(k->how, "ignore"), module, is_plain, &steps);
 	enum status s = computing_step(k, steps, err);
 
 	if (s)

@@ -71,30 +71,66 @@ static enum status read_json(json_t **out, struct arena *a, const char *folder, 
 	return file_exists(path) ? json_file(path, SETTINGS_MOST, out, err) : STATUS_OK;
 }
 
-enum status preprocessor_open(struct preprocessor **out, struct arena *a, const char *folder, struct error *err)
+// The settings of a folder, within `file`, which the caller owns; NULL and OK: there are none.
+static enum status find_settings(
+	json_t **file, const json_t **settings, const char **path, struct arena *a, const char *folder, struct error *err)
 {
 	static const struct {
 		const char *file, *member; // NULL: the whole
 	} places[] = { { "processor_config.json", "image_processor" }, { "preprocessor_config.json", NULL },
 		{ "config.json", "pretrained_cfg" } }; // in the order of transformers 5
 
+	*file = NULL;
+	*settings = NULL;
 	for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-		json_t *o;
-		enum status s = read_json(&o, a, folder, places[i].file, err);
-		const json_t *settings = places[i].member ? json_object_get(o, places[i].member) : o;
+		enum status s = read_json(file, a, folder, places[i].file, err);
+
 		if (s)
 			return s;
-		if (!json_is_object(settings)) {
-			json_decref(o);
-			continue;
-		}
-		s = i == 2 ? open_timm(out, a, o, err) : open_class(out, a, settings, err);
-		json_decref(o);
-		return s ? error_prefix(err, "%s/%s", folder, places[i].file) : s;
+		*settings = places[i].member ? json_object_get(*file, places[i].member) : *file;
+		*path = arena_printf(a, "%s/%s", folder, places[i].file);
+		if (json_is_object(*settings))
+			return STATUS_OK;
+		json_decref(*file);
+		*file = NULL;
+		*settings = NULL;
 	}
-	return error_set(err, STATUS_BAD_INPUT,
-		"%s: no preprocessor_config.json, no image_processor in processor_config.json, no pretrained_cfg in config.json",
-		folder);
+	return STATUS_OK;
+}
+
+enum status preprocessor_open(struct preprocessor **out, struct arena *a, const char *folder, struct error *err)
+{
+	const json_t *settings;
+	const char *path;
+	json_t *file;
+	enum status s = find_settings(&file, &settings, &path, a, folder, err);
+
+	if (s)
+		return s;
+	if (!settings)
+		return error_set(err, STATUS_BAD_INPUT,
+			"%s: no preprocessor_config.json, no image_processor in processor_config.json, no pretrained_cfg in "
+			"config.json",
+			folder);
+	s = text_ends(path, "/config.json") ? open_timm(out, a, file, err) : open_class(out, a, settings, err);
+	json_decref(file);
+	return s ? error_prefix(err, "%s", path) : s;
+}
+
+enum status preprocessor_reduces_labels(bool *out, const char *folder, struct error *err)
+{
+	struct arena a = { 0 };
+	const json_t *settings;
+	const char *path;
+	json_t *file;
+	enum status s = find_settings(&file, &settings, &path, &a, folder, err);
+	const json_t *now = s ? NULL : json_object_get(settings, "do_reduce_labels"),
+		     *old = s ? NULL : json_object_get(settings, "reduce_labels");
+
+	*out = json_is_true(now ? now : old);
+	json_decref(file);
+	arena_done(&a);
+	return s;
 }
 
 void preprocessor_bound(struct preprocessor *p, uint64_t nbytes)

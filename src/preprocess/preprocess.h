@@ -34,6 +34,9 @@ enum status preprocessor_open(struct preprocessor **out, struct arena *a, const 
 // The same of the text of preprocessor_config.json; `name` is used in errors.
 enum status preprocessor_parse(
 	struct preprocessor **out, struct arena *a, const char *name, const char *text, size_t nbytes, struct error *err);
+// Are classes of a mask one less than its pixels, and 0 none (do_reduce_labels; an older file calls it reduce_labels)? False
+// where there are no settings.
+enum status preprocessor_reduces_labels(bool *out, const char *folder, struct error *err);
 // Less than PREPROCESS_MOST for all tensors of a run.
 void preprocessor_bound(struct preprocessor *p, uint64_t nbytes);
 // The class in the settings, without its ending: "ViT".

@@ -546,7 +546,10 @@ static enum status ask_before(struct running *r, struct cell_result *out, bool *
 			return not_started(c, r->judging, r->identity, &why, r->a, out, err);
 		if (*ended) {
 			cause = arena_printf(r->a, "int8-static: the ranges of activations could not be measured: %s", cause);
-			v = is_stopped(r) ? VERDICT_INTERRUPTED : v == VERDICT_NOT_ASKED ? v : VERDICT_UNSUPPORTED;
+			// Of this cell's limits it says the same; what else became of that child, which is the processor's, says
+			// nothing of the platform.
+			const bool is_this_cells = v == VERDICT_UNSUPPORTED || v == VERDICT_TIMEOUT || v == VERDICT_NO_MEMORY;
+			v = is_stopped(r) ? VERDICT_INTERRUPTED : is_this_cells ? v : VERDICT_NOT_ASKED;
 			end_childless(out, c, r->judging, r->identity, v, cause, r->a);
 			out->row.wall_ms = clock_ms() - r->begin;
 			return STATUS_OK;

@@ -204,7 +204,8 @@ enum status reference_calibrate(const struct cell *c, const struct cell_watch *w
 	enum { INPUTS = 8 };
 	struct cell_watch quiet = { .stop = watch ? watch->stop : NULL };
 	struct child_limits limits = { .timeout_s = c->timeout_s,
-		.memory_bytes = c->force ? CHILD_UNLIMITED : 0,
+		.spent_s = c->planned_s,
+		.memory_bytes = c->memory_bytes > 0 || !c->force ? c->memory_bytes : CHILD_UNLIMITED,
 		.mapped_bytes = child_mapped_bytes(a, c->path),
 		.stop = quiet.stop };
 	struct request ask = { .path = c->path,

@@ -83,9 +83,9 @@ static long long ask_kernel(const struct sockaddr *from, const struct sockaddr *
 	return found->idiag_state == TCP_LISTEN ? LISTENS : found->idiag_inode ? (long long)found->idiag_uid : ENDED;
 }
 
-// user_of of one connection, which the kernel finds by its addresses: with the thousands that another user opens, each look at the
-// whole list takes milliseconds. A connection that was reset before we took it is in no list, which a kernel without the protocol
-// says of every one: it knows our own end, or where we listen.
+// user_of of one connection, which the kernel finds by its addresses: with the thousands that another user opens, each look at
+// the whole list takes milliseconds. A connection that was reset before we took it is in no list, which a kernel without the
+// protocol says of every one: it knows our own end, or where we listen.
 static long long user_by_addresses(const struct sockaddr *peer, const struct sockaddr *own, unsigned port)
 {
 	const struct sockaddr_in *four = (const void *)peer, *own_four = (const void *)own;

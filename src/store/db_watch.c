@@ -19,7 +19,7 @@
 
 enum { WAKE_MS = 10, GRACE_MS = 5000, DEFAULT_S = 600, OPENING_S = 3 };
 
-enum passed { WITHIN, TOO_LONG, TOO_MUCH };
+enum passed { WITHIN, TOO_LONG, TOO_MUCH, STOPPED };
 
 struct db_watch {
 	struct watcher watcher; // is held for the following
@@ -59,6 +59,8 @@ static enum status say(const struct db_watch *w, struct error *err)
 {
 	const char *option = w->limits.option;
 
+	if (w->passed == STOPPED)
+		return error_set(err, STATUS_INTERRUPTED, "stopped before it was done");
 	if (w->passed == TOO_LONG)
 		return error_set(err, STATUS_TIMEOUT, "the database is not done within %g s%s%s%s", w->limits.seconds,
 			option != NULL ? "; " : "", option != NULL ? option : "", option != NULL ? " allows more" : "");
@@ -93,7 +95,9 @@ static void look(void *context)
 	look_at_opening(w);
 	int64_t grown = w->limits.memory_bytes > 0 ? anonymous_bytes(w) - w->begin_bytes : 0;
 
-	if (w->passed == WITHIN && now - w->begin_ms > 1e3 * w->limits.seconds)
+	if (w->passed == WITHIN && w->limits.stop != NULL && *w->limits.stop)
+		w->passed = STOPPED;
+	else if (w->passed == WITHIN && now - w->begin_ms > 1e3 * w->limits.seconds)
 		w->passed = TOO_LONG;
 	else if (w->passed == WITHIN && w->limits.memory_bytes > 0 && grown > w->limits.memory_bytes)
 		w->passed = TOO_MUCH;
@@ -181,6 +185,8 @@ enum status db_watch_look(struct db_watch *w, struct error *err)
 	if (w == NULL)
 		return status;
 	watcher_hold(&w->watcher);
+	if (w->passed == WITHIN && w->limits.stop != NULL && *w->limits.stop)
+		w->passed = STOPPED;
 	if (w->passed != WITHIN)
 		status = say(w, err);
 	watcher_release(&w->watcher);

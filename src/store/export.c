@@ -5,6 +5,7 @@
 #include "base/csv.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "store/db_watch.h"
 #include "store/one_file.h"
 #include "store/schema.h"
 #include "store/select.h"
@@ -151,6 +152,8 @@ enum status store_export(
 	if (status == STATUS_OK)
 		status = copy(&d, &s->arena, text_get(&quoted), options, raw || !text_is(format, "csv"), file.path, rows, err);
 	text_done(&quoted);
+	if (status == STATUS_OK)
+		status = db_watch_look(d.watch, err);
 	db_close(&d);
 	return file_end_user(&file, status, err);
 }
@@ -178,6 +181,8 @@ enum status store_export_all(struct store *s, const char *format, bool raw, cons
 	if (status == STATUS_OK)
 		status = copy(&d, &s->arena, text_get(&all), options, raw || !text_is(format, "csv"), file.path, rows, err);
 	text_done(&all);
+	if (status == STATUS_OK)
+		status = db_watch_look(d.watch, err);
 	db_close(&d);
 	return file_end_user(&file, status, err);
 }

@@ -561,7 +561,7 @@ static enum status look_at_values(struct db *d, struct arena *a, const char *pre
 }
 
 // What no row that was judged right has, since its judge would have said otherwise. Golden outputs may hold values that are not
-// finite, and of a reduced precision these figures are its loss. A column that the file lacks is NULL, as an older file's becomes.
+// finite, and of a reduced precision these figures are its loss. A column that the file lacks is NULL, as in an older file.
 static const struct {
 	const char *column, *is;
 } contradictions[] = {

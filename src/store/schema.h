@@ -30,8 +30,8 @@ bool schema_has_table(const char *name);
 bool schema_has_view(const char *name);
 // In one transaction: the steps that the file lacks, the columns that `measurement` lacks, the views anew.
 enum status schema_migrate(struct db *d, const struct migration *steps, size_t count, struct error *err);
-// What stands after FROM for `table`, a `measurement` with the columns that the column `name` of `have` holds: those that it lacks
-// are NULL, as schema_migrate makes them. In `a`.
+// What stands after FROM for `table`, a `measurement` with the columns that the column `name` of `have` holds: those that it
+// lacks are NULL, as schema_migrate makes them. In `a`.
 const char *schema_whole_rows(struct arena *a, const char *table, const struct table *have);
 // COMMENT ON for every table and column.
 void schema_comments(struct text *sql);

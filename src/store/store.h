@@ -6,6 +6,8 @@
 #ifndef ASSAY_STORE_STORE_H
 #define ASSAY_STORE_STORE_H
 
+#include <signal.h>
+
 #include "question/cell.h"
 #include "stats/compare.h"
 #include "platform/platform.h"
@@ -19,6 +21,7 @@ struct store_limits {
 	const char *option, *memory_option; // that give more seconds, more memory, for the sentence; may be NULL
 	// From another thread, where the database does not stop at a limit; may end the process. NULL: it is waited for.
 	void (*give_up)(const char *sentence);
+	const volatile sig_atomic_t *stop; // a signal has set it: statements end, as at a limit; may be NULL
 };
 
 // In the current folder, where no database is named. One of another user, in a folder that is not that user's, is not opened.

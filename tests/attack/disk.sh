@@ -105,6 +105,12 @@ fi
 SHIM_FULL=.ranges.json code 2 shim "$ASSAY" run bert "${quick[@]}" --precision int8-static --no-db
 json "d[0]['verdict'] == 'not_asked' and 'No space left' in d[0]['cause']"
 
+# A limit of this cell that they took is the cell's, and a loss that nothing could be held against is none of the model.
+SHIM_HANG=cell:.ranges.json code 2 shim "$ASSAY" run bert "${quick[@]}" --precision int8-static --no-db --timeout 2
+json "d[0]['verdict'] == 'timeout' and 'the ranges of activations could not be measured: ' in d[0]['cause']"
+SHIM_FULL=/reference/ code 2 shim "$ASSAY" run bert "${quick[@]}" --precision int8-weights --seq 10 --max-loss cosine=0.5 --no-db
+json "d[0]['verdict'] == 'not_asked' and d[0]['cause'].startswith('--max-loss: cannot be applied: ') and 'No space left' in d[0]['cause']"
+
 # ---- the database: a good one was said to be none
 
 before=$(sha256sum <rows.duckdb)

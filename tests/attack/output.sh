@@ -180,6 +180,14 @@ if can_be 65534; then
 	[ "$(stat -c %a public/model.safetensors)" = 600 ] || fail "private weights became readable"
 	[ "$(cat others)" = left ] || fail "another user reads $(wc -c <others) bytes of private weights"
 fi
+# What was written of an export that is interrupted stayed beside its place, another one each time.
+mkdir stopped
+for how in stopped/all.parquet '-o stopped' '-o - result'; do
+	# shellcheck disable=SC2086
+	SHIM_INTERRUPT=export:.tmp TMPDIR=$work/stopped LD_PRELOAD=$BUILD/tests/attack_shim.so code 1 "$ASSAY" export $how --db rows.duckdb
+	has err '^assay: stopped before it was done$'
+	[ -z "$(ls stopped)" ] || fail "an interrupted export leaves $(ls stopped)"
+done
 # A report in the place of the database that it is made of was written, and the rows were gone.
 for name in rows.duckdb ./rows.duckdb; do
 	code 1 "$ASSAY" report --db rows.duckdb --format md -o $name

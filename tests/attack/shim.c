@@ -11,6 +11,7 @@
 //   SHIM_KILL=A:WORD     ... is killed as from outside, SIGKILL
 //   SHIM_STOP=END:N:I:PART   a process is killed, SIGKILL, in the I-th of its writes of N bytes (0: of any length) to files
 //                        whose path ends so, when PART of the bytes are written
+//   SHIM_INTERRUPT=A:WORD ... gets a SIGINT, the first time
 //   SHIM_GROW=A:WORD     ... takes memory without end
 //   SHIM_FORK=A:WORD     ... starts a process that does, and goes on when that has ended
 //   SHIM_HANG=A:WORD     ... never goes on
@@ -151,6 +152,9 @@ int open(const char *path, int flags, ...)
 		*(volatile int *)NULL = 1;
 	if (is_met("SHIM_KILL", path))
 		raise(SIGKILL);
+	static atomic_flag interrupted = ATOMIC_FLAG_INIT;
+	if (is_met("SHIM_INTERRUPT", path) && !atomic_flag_test_and_set(&interrupted))
+		raise(SIGINT);
 	const pid_t beside = is_met("SHIM_FORK", path) ? fork() : -1;
 	if (beside > 0)
 		waitpid(beside, NULL, 0);

@@ -64,6 +64,7 @@ write("app.csv", b"Execution results\n", (b";\n".join(numbers) + b";\n") * 3)
 listed = b",".join(b'{"rfilename":"%05x.model","size":0}' % i for i in range(60000))
 os.makedirs("hub/api/models/a/c/revision")
 write("hub/api/models/a/c/revision/main", b'{"sha":"%s","siblings":[%s,{"rfilename":"config.json","size":2}]}' % (b"0" * 40, listed))
+write("many.jsonl", (b'{"text":"a","labels":[' + b"1," * (MIB // 2 - 50) + b"1]}\n") * 4)
 safetensors("golden.safetensors", b'{"__metadata__":{"a":' + empties + b"}}")
 
 # ---- pickles
@@ -523,6 +524,8 @@ json 'd[0]["sequence"] < 64 and "inputs from bert/io.safetensors, which holds no
 bounded 2 20 400 "$ASSAY" $run bert --golden large.safetensors --memory 0.12 --json
 json 'd[0]["verdict"] == "no_memory" and d[0]["cause"].startswith("not tried")'
 bounded 1 20 400 "$ASSAY" $run bert --golden golden.safetensors
+bounded 1 1 100 "$ASSAY" $run bert --data many.jsonl # each value was read six times
+has err 'many.jsonl, line 4: with the lines before it, more values than are read at once'
 bounded 1 8 400 "$ASSAY" $run bert --golden many.safetensors
 has err '50001 tensors; at most 10000'
 bounded 2 8 400 "$ASSAY" $run bert --golden long.safetensors --json

@@ -73,6 +73,17 @@ PY
 echo '{"image": "input0.png", "mask": "mask.png"}' >$m/set.jsonl
 code 0 "$ASSAY" run $m $quick --data $m/set.jsonl --json
 json 'd[0]["data_metric"] == "mean IoU" and abs(d[0]["data_value"] - float(open("png").read())) < 1e-6 and d[0]["data_reference"] == d[0]["data_value"] and d[0]["data_low"] is None'
+# Where two files have settings, those of processor_config.json are taken, and of its masks as of its pictures.
+cp -r $m both
+python3 - both <<'PY'
+import json, sys
+name = sys.argv[1] + "/preprocessor_config.json"
+d = json.load(open(name))
+json.dump({"image_processor": d}, open(sys.argv[1] + "/processor_config.json", "w"))
+json.dump({**d, "do_reduce_labels": False, "do_normalize": not d.get("do_normalize", True)}, open(name, "w"))
+PY
+code 0 "$ASSAY" run both $quick --data both/set.jsonl --json
+json 'abs(d[0]["data_value"] - float(open("png").read())) < 1e-6'
 for x in far:'the mask has the class 98, and the model 6 classes' red:'a mask is a grey picture, and this one has colours' narrow:'narrow.png: a mask of '; do
 	echo "{\"image\": \"input0.png\", \"mask\": \"${x%%:*}.png\"}" >$m/bad.jsonl
 	code 2 "$ASSAY" run $m $quick --data $m/bad.jsonl --json

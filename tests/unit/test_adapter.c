@@ -213,11 +213,13 @@ static void modules(void **state)
 }
 
 // A module whose name has two numbers, in an adapter of its own: which is its layer's is what peft's releases have answered
-// differently (check_target_module_exists of 0.19: the last; of 0.21: the first).
-static void layers(void **state)
+// differently (check_target_module_exists of 0.19: the last; of 0.21: the first). And one with a row for each token, whatever
+// its name: peft has two answers where it is the head, too.
+static void module_names(void **state)
 {
 	static const struct {
 		const char *module, *more, *says; // NULL: it is read
+		const char *config;               // of the base, behind its model_type
 	} rows[] = {
 		{ "decoder.block.0.layer.1.k", "\"layers_to_transform\": [1]", "depends on peft's release" },
 		{ "decoder.block.1.layer.0.k", "\"layers_to_transform\": 1", "depends on peft's release" },
@@ -229,12 +231,15 @@ static void layers(void **state)
 		{ "decoder.block.0.block.1.k", "\"layers_to_transform\": 1, \"layers_pattern\": \"block\"",
 			"depends on peft's release" },
 		{ "block.0.layer.k", "\"layers_to_transform\": 0, \"layers_pattern\": \"block\"", "depends on peft's release" },
+		{ "cls.k", "\"r\": 4", "an embedding that is the head, too", ", \"vocab_size\": 4" },
+		{ "cls.k", "\"r\": 4", "an embedding that is the head, too", ", \"text_config\": {\"vocab_size\": 4}" },
+		{ "cls.k", "\"r\": 4", NULL, ", \"vocab_size\": 4, \"tie_word_embeddings\": false" },
+		{ "cls.k", "\"r\": 4", NULL, ", \"vocab_size\": 5" },
 	};
 	static const float zeros[4 * 4];
 
 	(void)state;
 	assert_int_equal(file_mkdirs(path("base"), NULL), STATUS_OK);
-	assert_int_equal(file_put(path("base/config.json"), "{\"model_type\": \"t5\"}", 20, NULL), STATUS_OK);
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		const char *m = rows[i].module,
 			   *config = arena_printf(&arena,
@@ -248,7 +253,9 @@ static void layers(void **state)
 		};
 		struct checkpoint c;
 		struct error e = { 0 };
+		const char *base = arena_printf(&arena, "{\"model_type\": \"t5\"%s}", rows[i].config ? rows[i].config : "");
 
+		assert_int_equal(file_put(path("base/config.json"), base, strlen(base), NULL), STATUS_OK);
 		for (size_t k = 0; k < 3; k++) {
 			const char *name = t[k].name;
 
@@ -342,7 +349,7 @@ int main(void)
 		cmocka_unit_test(numbers),
 		cmocka_unit_test(refused),
 		cmocka_unit_test(modules),
-		cmocka_unit_test(layers),
+		cmocka_unit_test(module_names),
 		cmocka_unit_test(names),
 		cmocka_unit_test(damaged),
 	};

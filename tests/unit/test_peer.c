@@ -81,7 +81,7 @@ static void strangers(void **state)
 	strangers_done(&s);
 }
 
-// Our own connection is nobody else's; one that is closed or reset before it was taken is refused, since it may have been anybody's.
+// Our own connection is nobody else's; one that is closed or reset before it was taken is refused: it may have been anybody's.
 static void connections(void **state)
 {
 	static const struct linger reset = { .l_onoff = 1 };

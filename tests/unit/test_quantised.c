@@ -198,6 +198,7 @@ static void refused(void **state)
 		{ "fp8-blocks", "\"lm_head\"", "\"model.layers.[0-9]\"", "the expression \"model.layers.[0-9]\", which" },
 		{ "mxfp4", "\"lm_head\"", "\"model.layers.*.experts\"", "\"modules_to_not_convert\" names it" },
 		{ "ct-int4-group", "\"lm_head\"", "\"model.layers.0.self_attn.q_proj\"", "\"ignore\" names it" },
+		{ "ct-int4-group", "\"lm_head\"", "\"model.language_model.layers.0.self_attn.q_proj\"", "\"ignore\" names it" },
 		{ "ct-float-channel", "\"lm_head\"", "\"Linear\"", "\"ignore\" names it" },
 		{ "ct-float-channel", "\"Linear\"", "\"model.layers.0.self_attn.q_proj\"", "no group's targets name it" },
 		{ "ct-float-channel", "\"weights\": {", "\"weights\": null, \"further\": {", "no group's targets name it" },
@@ -302,12 +303,22 @@ static void plain(void **state)
 		{ CT(LINEAR, "\"m.layers.1.q_proj\", \"lm_head\""), true, "lm_head.weight", NULL },
 		{ CT(LINEAR, "\"re:.*q_proj\""), true, NULL, NULL },
 		{ CT(LINEAR, "\"model.m.layers.1.q_proj\""), true, NULL, NULL }, // as a newer class calls it
+		{ CT(LINEAR, "\"q_proj\", \"layers.1.q_proj\", \"m\", \"model\", \"model.\", \".\""), true, NULL,
+			"is not quantised" }, // parts of a name
 		{ CT("\"re:.*layers.0.*\"", ""), true, NULL, NULL },
 		{ CT(LINEAR, "\"m.layers.1.q_proj\""), true, "m.layers.1.gate.weight",
 			NULL }, // of no class that is known to be Linear
 		{ "{\"quant_method\": \"gptq\", \"bits\": 4}", false, NULL, "is not quantised" },
 		{ "{\"quant_method\": \"gptq\", \"bits\": 4, \"modules_to_not_convert\": [\"m.layers.1\"]}", false,
 			"lm_head.weight", NULL },
+		{ "{\"quant_method\": \"gptq\", \"bits\": 4, \"modules_to_not_convert\": [\"layers\", \"ers.1.q\"]}", false, NULL,
+			"is not quantised" },
+		{ "{\"quant_method\": \"gptq\", \"bits\": 4, \"modules_to_not_convert\": [\"q_proj\"]}", false, NULL, NULL },
+		{ "{\"quant_method\": \"gptq\", \"bits\": 4, \"modules_to_not_convert\": [\"model.m.layers\"]}", false, NULL,
+			NULL },
+		{ CT(LINEAR, "\"m.layers.1.q_proj\""), true, "m.layers.1.attention.self.query.weight",
+			"query.weight\": is not quantised" },
+		{ CT(LINEAR, "\"m.layers.1.q_proj\""), true, "score.weight", "score.weight\": is not quantised" },
 		{ "{\"quant_method\": \"awq\", \"bits\": 4}", false, NULL, "is not quantised" },
 		{ "{\"quant_method\": \"fp8\"}", false, NULL, NULL }, // transformers takes it
 	};
