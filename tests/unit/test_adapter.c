@@ -231,10 +231,10 @@ static void module_names(void **state)
 		{ "decoder.block.0.block.1.k", "\"layers_to_transform\": 1, \"layers_pattern\": \"block\"",
 			"depends on peft's release" },
 		{ "block.0.layer.k", "\"layers_to_transform\": 0, \"layers_pattern\": \"block\"", "depends on peft's release" },
-		{ "cls.k", "\"r\": 4", "an embedding that is the head, too", ", \"vocab_size\": 4" },
-		{ "cls.k", "\"r\": 4", "an embedding that is the head, too", ", \"text_config\": {\"vocab_size\": 4}" },
-		{ "cls.k", "\"r\": 4", NULL, ", \"vocab_size\": 4, \"tie_word_embeddings\": false" },
-		{ "cls.k", "\"r\": 4", NULL, ", \"vocab_size\": 5" },
+		{ "cls.k", "\"lora_alpha\": 4", "an embedding that is the head, too", ", \"vocab_size\": 4" },
+		{ "cls.k", "\"lora_alpha\": 4", "an embedding that is the head, too", ", \"text_config\": {\"vocab_size\": 4}" },
+		{ "cls.k", "\"lora_alpha\": 4", NULL, ", \"vocab_size\": 4, \"tie_word_embeddings\": false" },
+		{ "cls.k", "\"lora_alpha\": 4", NULL, ", \"vocab_size\": 5" },
 	};
 	static const float zeros[4 * 4];
 
