@@ -127,7 +127,8 @@ enum status work_data(struct work *w, struct scores *scores, struct error *err)
 	struct data_reader *r = &x.reader;
 	enum status st = w->data.count ? STATUS_OK : not_asked(data_list(&w->data, &w->arena, w->ask.data, err), err);
 
-	if (st || (st = preprocessor_reduces_labels(&r->reduces_labels, w->ask.path, err)))
+	const bool has_masks = !st && data_has(&w->data, "mask");
+	if (st || (has_masks && (st = not_asked(preprocessor_reduces_labels(&r->reduces_labels, w->ask.path, err), err))))
 		return st;
 	say_phase("data");
 	r->types = declared(w, &r->type_count);

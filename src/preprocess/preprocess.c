@@ -71,9 +71,9 @@ static enum status read_json(json_t **out, struct arena *a, const char *folder, 
 	return file_exists(path) ? json_file(path, SETTINGS_MOST, out, err) : STATUS_OK;
 }
 
-// The settings of a folder, within `file`, which the caller owns; NULL and OK: there are none.
-static enum status find_settings(
-	json_t **file, const json_t **settings, const char **path, struct arena *a, const char *folder, struct error *err)
+// The settings of a folder, within `file`, which the caller owns; NULL and OK: there are none. `timm`: those of config.json, too.
+static enum status find_settings(json_t **file, const json_t **settings, const char **path, struct arena *a, const char *folder,
+	bool timm, struct error *err)
 {
 	static const struct {
 		const char *file, *member; // NULL: the whole
@@ -82,7 +82,7 @@ static enum status find_settings(
 
 	*file = NULL;
 	*settings = NULL;
-	for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+	for (size_t i = 0; i < sizeof places / sizeof *places - !timm; i++) {
 		enum status s = read_json(file, a, folder, places[i].file, err);
 
 		if (s)
@@ -103,7 +103,7 @@ enum status preprocessor_open(struct preprocessor **out, struct arena *a, const 
 	const json_t *settings;
 	const char *path;
 	json_t *file;
-	enum status s = find_settings(&file, &settings, &path, a, folder, err);
+	enum status s = find_settings(&file, &settings, &path, a, folder, true, err);
 
 	if (s)
 		return s;
@@ -123,7 +123,7 @@ enum status preprocessor_reduces_labels(bool *out, const char *folder, struct er
 	const json_t *settings;
 	const char *path;
 	json_t *file;
-	enum status s = find_settings(&file, &settings, &path, &a, folder, err);
+	enum status s = find_settings(&file, &settings, &path, &a, folder, false, err);
 	const json_t *now = s ? NULL : json_object_get(settings, "do_reduce_labels"),
 		     *old = s ? NULL : json_object_get(settings, "reduce_labels");
 

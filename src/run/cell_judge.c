@@ -193,8 +193,8 @@ static void limit_loss(const struct judging *j, struct arena *a, struct cell_res
 		: j->cell->unwritten ? "--max-loss: cannot be applied: the weights were made in this precision alone, and there "
 				       "is nothing in float32 to lose"
 				     : loss_beyond(&limits, &out->row, a, &known);
-	if (beyond && !judged && !known && !j->draws &&
-		!j->cell->unwritten) { // without a reference the machine lacks it, and not the model
+	if (beyond && !judged && !known && !j->draws && !j->cell->unwritten) {
+		// What no reference judged, this machine lacks, and not the model.
 		out->row.cause =
 			arena_printf(a, "--max-loss: cannot be applied: %s", out->row.cause ? out->row.cause : "not judged");
 		out->verdict = out->row.reference ? VERDICT_UNSUPPORTED : VERDICT_NOT_ASKED;

@@ -201,7 +201,7 @@ for k in range(10):
 json.dump({"weight_map": {"%d.%0130d" % (k, 0): "%d.safetensors" % k for k in range(10)}}, open("tensors/model.safetensors.index.json", "w"))
 
 # One table of contents under 100 names: what it has was not counted at all. And names of what is no tensor, each said again in two bytes.
-names = [b"a/data.pkl", b"a/version"] + [b"a/d/%06d" % (i * 7919 % 199989) for i in range(199989)]
+names = [b"a/data.pkl", b"a/version"] + [b"a/d/%06d" % (i * 7919 % 99990) for i in range(99990)]
 local, directory, at = [], [], 0
 for name in names:
     data = {b"a/data.pkl": b"\x80\x02}.", b"a/version": b"3\n"}.get(name, b"")
