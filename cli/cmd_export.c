@@ -26,6 +26,9 @@ static enum status to_file(
 	struct store *s, const char *table, const char *format, bool raw, const char *path, json_t *written, struct error *err)
 {
 	int64_t rows = 0;
+
+	if (file_is_same(path, s->path))
+		return error_set(err, STATUS_BAD_INPUT, "-o %s is the database", path);
 	enum status st = table ? store_export(s, table, format, raw, path, &rows, err)
 			       : store_export_all(s, format, raw, path, &rows, err);
 
@@ -56,10 +59,13 @@ static enum status to_output(struct store *s, const char *table, const char *for
 	enum status st = store_export(s, table, format, raw, path, &rows, err);
 	if (!st)
 		st = file_map(&passing, path, &map, &nbytes, err);
+	file_remove_tree(folder, NULL);
+	cli_release_stop(); // nothing is left behind from here on, and who reads may wait
+	if (!st && cli_stop)
+		st = error_set(err, STATUS_INTERRUPTED, "stopped before it was done");
 	if (!st)
 		emit_bytes((const char *)map, nbytes);
 	arena_done(&passing);
-	file_remove_tree(folder, NULL);
 	return st;
 }
 

@@ -109,6 +109,8 @@ static int run(int argc, char **argv)
 		code = cli_bad_use("--on names %d platforms: a profile is of one", c.on.count);
 	if (code < 0 && c.matrix.question.task && !text_is(c.matrix.question.task, "forward"))
 		code = cli_bad_use("--task %s: what is profiled is one forward pass", c.matrix.question.task);
+	if (code < 0 && html && file_is_same(html, c.db))
+		code = cli_bad_use("-o %s is the database", html);
 	if (code < 0 && row) {
 		code = print_row(c.db, row, html, c.json, (size_t)top);
 	} else if (code < 0) {

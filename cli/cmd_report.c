@@ -24,7 +24,7 @@ static int run(int argc, char **argv)
 			"of -o (.md .html .json .yaml .xml), else md" },
 		{ "price", CLI_LIST, &prices, "PLATFORM=PRICE,...",
 			"what an hour costs, with a currency or without (cpu=0.20EUR): adds the cost of a million inferences" },
-		{ "o", CLI_TEXT, &output, "FILE", "where to write it; default standard output" },
+		{ "o", CLI_TEXT, &output, "FILE", "where to write it; default and -: standard output" },
 		{ "output", CLI_TEXT, &output, "FILE", NULL },
 		{ "json", CLI_FLAG, &json, NULL, "with -o: an object on standard output that says what was written" },
 		{ .kind = CLI_END },
@@ -60,6 +60,8 @@ static int run(int argc, char **argv)
 
 	if (code >= 0)
 		return code;
+	if (text_is(output, "-"))
+		output = NULL;
 	if (json && !output)
 		return cli_bad_use("--json says what was written and needs -o FILE; --format json is the report as JSON");
 	enum report_format f = format != NULL ? report_format_find(format) : report_format_of_file(output);

@@ -64,6 +64,7 @@ const char *cli_default_db(void);
 // program at once.
 extern volatile sig_atomic_t cli_stop;
 void cli_catch_stop(void);
+void cli_release_stop(void);     // a signal ends the program again
 const char *cli_stop_name(void); // "SIGINT": the signal that came
 
 // A mapped page that cannot be read (SIGBUS) becomes a message and EXIT_USE; of a child, that message and the signal.

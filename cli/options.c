@@ -66,6 +66,18 @@ void cli_catch_stop(void)
 		sigaction(SIGHUP, &action, NULL);
 }
 
+void cli_release_stop(void)
+{
+	struct sigaction now;
+
+	for (size_t i = 0; i < 3; i++) {
+		const int number = (const int[]){ SIGINT, SIGTERM, SIGHUP }[i];
+
+		if (!sigaction(number, NULL, &now) && now.sa_handler == on_stop)
+			signal(number, SIG_DFL);
+	}
+}
+
 const char *cli_stop_name(void)
 {
 	return cli_stop == SIGTERM ? "SIGTERM" : cli_stop == SIGHUP ? "SIGHUP" : "SIGINT";

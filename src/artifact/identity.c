@@ -257,8 +257,8 @@ enum status model_check_places(const char *path, struct error *err)
 	for (size_t i = 0; i < count && !s; i++)
 		if (!files[i].path)
 			s = error_set(err, STATUS_BAD_INPUT,
-				"%s: says that weights lie in \"%.200s\", which is outside of the model's folder: that is not "
-				"opened",
+				"%s: says that weights lie in \"%.200s\", which is outside of the model's folder, or a link that "
+				"leads there: that is not opened",
 				path, files[i].name);
 	if (!s && (why = check_truths(path, &a, &external)))
 		s = error_set(err, STATUS_BAD_INPUT, "%s: %s", path, why);

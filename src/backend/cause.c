@@ -27,6 +27,7 @@ struct signature {
 	const char *text, *hint; // text NULL: the message itself
 };
 
+#define COPY "copy the folder with its links followed: cp -rL FOLDER COPY"
 #define SMALLER "take a smaller --batch or --seq, or fewer --layers"
 #define MAY_COMPILE "start assay without MemoryDenyWriteExecute (systemd), or with the right execmem (SELinux)"
 #define DOCTOR "`assay doctor` walks the libraries and names the package that brings it"
@@ -149,6 +150,12 @@ static const struct signature table[] = {
 	{ NULL, NULL, "Program ([A-Za-z0-9_]+) requires f16 but the device does not support it", STATUS_UNSUPPORTED, 0,
 		"the adapter has no float16 in its shaders (shader-f16), and \\1 computes in it",
 		"take another adapter, or --precision float32" },
+
+	// ---- links, as those of the Hub's cache
+	{ "ort", NULL, "External data path escapes model directory.* resolved path: \"([^\"]*)\"", STATUS_NOT_ASKED, 0,
+		"its weights are a link that leads to \\1, and ONNX Runtime follows none out of the folder", COPY },
+	{ "openvino", NULL, "resolves to '([^']*)' which is outside the base directory", STATUS_NOT_ASKED, 0,
+		"its weights are a link that leads to \\1, and OpenVINO follows none out of the folder", COPY },
 
 	// ---- memory
 	{ NULL, NULL,

@@ -335,11 +335,15 @@ static enum status ask_third(const struct judging *j, const struct reference *re
 	if ((st = ask(j, REFERENCE_GRAPH, NULL, a, &third, err)))
 		return st;
 	row_init(&ignored);
-	if (!third.name || reference_judge(&third, x, bound, a, &ignored, NULL) != VERDICT_RIGHT)
+	if (third.name && reference_judge(&third, x, bound, a, &ignored, NULL) != VERDICT_RIGHT)
 		return STATUS_OK;
 	out->verdict = VERDICT_UNJUDGED;
-	out->row.cause = arena_printf(a, "not judged: %s and %s disagree, and which of them is right is not known: %s", ref->name,
-		third.name, out->row.cause);
+	out->row.cause = third.name
+		? arena_printf(a, "not judged: %s and %s disagree, and which of them is right is not known: %s", ref->name,
+			  third.name, out->row.cause)
+		: arena_printf(a,
+			  "not judged: it disagrees with %s, and a third that would say which is right (%s) told nothing: %s",
+			  ref->name, third.absent ? third.absent : "stopped", out->row.cause);
 	return STATUS_OK;
 }
 
@@ -404,6 +408,14 @@ enum status cell_judge(
 	}
 	if (j->watch && j->watch->phase)
 		j->watch->phase(j->watch->context, "judge");
+	if (!ref->name && j->cell->new_tokens > 0 && precision_is_reduced(p)) {
+		// It chose its own tokens, and asked now float32 would choose others.
+		r->cause = arena_printf(a, "not judged: the tokens of float32, about which it was to be asked, are not known: %s",
+			ref->absent ? ref->absent : "they were not told");
+		out->verdict = VERDICT_UNJUDGED;
+		limit_loss(j, a, out);
+		return STATUS_OK;
+	}
 	bool twice = !j->given && (precision_is_reduced(p) || compute == DTYPE_F16 || compute == DTYPE_BF16);
 	st = twice ? judge_twice(j, ref, bound, &answer, a, out, err)
 		   : judge_once(j, ref, &answer, j->given ? bound : bound_for(DTYPE_F32), a, out, err);

@@ -219,6 +219,7 @@ enum status reference_calibrate(const struct cell *c, const struct cell_watch *w
 			.image_size = c->image_size } };
 	const char *cause = NULL, *note;
 	struct child_report report;
+	struct error limit = { 0 };
 	struct heard heard;
 	enum status st;
 
@@ -228,6 +229,10 @@ enum status reference_calibrate(const struct cell *c, const struct cell_watch *w
 	*verdict = heard_verdict(&heard, &report, &limits, &cause, &note);
 	*path = *verdict == VERDICT_RIGHT ? heard.reference_path : NULL;
 	*why = cause ? cause : "its child told no ranges";
+	if (*verdict == VERDICT_NO_MEMORY && heard_memory_limit(&report, &limits, &limit)) {
+		*verdict = VERDICT_NOT_ASKED;
+		*why = arena_printf(a, "%s; %s", *why, limit.text);
+	}
 	if (*path && !reference_hold(a, *path)) {
 		*path = NULL;
 		*why = "their file was removed from the cache meanwhile";
@@ -329,12 +334,23 @@ bool reference_same_output(const char *a, const char *b)
 	return text_is(a, b) || (text_starts(a, "out_") && text_is(a + 4, b)) || (text_starts(b, "out_") && text_is(a, b + 4));
 }
 
-static const struct tensor *find_output(const struct answer *x, const char *name)
+static const struct tensor *named(const struct answer *x, const char *name)
 {
-	for (size_t i = 0; i < x->count; i++)
-		if (reference_same_output(x->tensors[i].name, name))
+	for (size_t i = 0; x && i < x->count; i++)
+		if (text_is(x->tensors[i].name, name))
 			return &x->tensors[i];
 	return NULL;
+}
+
+// The output of `x` that is `name` of `of`: of that name, else of its other spelling, unless that is another one's of `of`.
+static const struct tensor *find_output(const struct answer *x, const struct answer *of, const char *name)
+{
+	const struct tensor *same = named(x, name);
+
+	for (size_t i = 0; !same && i < x->count; i++)
+		if (reference_same_output(x->tensors[i].name, name) && !named(of, x->tensors[i].name))
+			same = &x->tensors[i];
+	return same;
 }
 
 // Keys and values of tokens, [batch, heads, tokens, width], as arch/block/cache.c and exports of other programs name them.
@@ -400,25 +416,55 @@ static void add_check(struct row *row, const struct check *c, const struct tenso
 	row->non_finite = (row->non_finite == ROW_NONE ? 0 : row->non_finite) + c->non_finite;
 }
 
+// Names of outputs, of which there may be a thousand of 4 KB each: those that are too many are counted.
+struct names {
+	struct text text;
+	size_t more;
+};
+
+static void add_name(struct names *n, const char *between, const char *name)
+{
+	enum { NAMES_MOST = 16 << 10 }; // bytes
+
+	if (n->text.length > 0 && n->text.length + strlen(name) > NAMES_MOST)
+		n->more++;
+	else
+		text_addf(&n->text, "%s%s", n->text.length > 0 ? between : "", name);
+}
+
+// NULL: there are none. They are empty again.
+static const char *take_names(struct names *n, struct arena *a)
+{
+	const char *out = NULL;
+
+	if (n->text.length > 0)
+		out = n->more > 0 ? arena_printf(a, "%s and %zu more", text_get(&n->text), n->more)
+				  : arena_strdup(a, text_get(&n->text));
+	text_done(&n->text);
+	*n = (struct names){ 0 };
+	return out;
+}
+
 // What the reference does not hold: it is named in the row, and must at least be numbers. True: it is not.
 static bool judge_unheld(const struct reference *ref, const struct answer *x, struct arena *a, struct row *row)
 {
+	struct names unheld = { 0 }, through = { 0 };
 	bool wrong = false;
 
 	for (size_t i = 0; i < x->count; i++) {
-		const char *name = x->tensors[i].name, *by = NULL;
+		const char *name = x->tensors[i].name, *by;
 		int64_t bad;
 
-		if (find_output(&ref->answer, name))
+		if (find_output(&ref->answer, x, name))
 			continue;
 		for (size_t k = 0; k < ref->answer.count && ref->derives; k++) {
 			const char *made = ref->answer.tensors[k].name;
 
 			if (derives_from(made, name) && !derives_from_no_token(made, ref->answer.mask))
-				by = arena_join(a, by, " and ", made);
+				add_name(&through, " and ", made);
 		}
-		row->not_judged = arena_join(
-			a, row->not_judged, ", ", by ? arena_printf(a, "%s (judged only through %s)", name, by) : name);
+		by = take_names(&through, a);
+		add_name(&unheld, ", ", by ? arena_printf(a, "%s (judged only through %s)", name, by) : name);
 		bad = judge_not_finite(&x->tensors[i]);
 		if (bad && !wrong) {
 			row->cause = row->cause
@@ -429,6 +475,7 @@ static bool judge_unheld(const struct reference *ref, const struct answer *x, st
 			wrong = true;
 		}
 	}
+	row->not_judged = take_names(&unheld, a);
 	return wrong;
 }
 
@@ -511,15 +558,16 @@ struct judging {
 	struct row *row;
 	json_t *all; // of each output
 	struct total total;
-	double largest;      // of the output that has the largest error; NaN before one has
-	const char *derived; // "; for derived outputs max abs 0.001", or ""
-	size_t wrong;        // outputs
+	double largest;                 // of the output that has the largest error; NaN before one has
+	const char *derived;            // "; for derived outputs max abs 0.001", or ""
+	size_t wrong;                   // outputs
+	struct names of_no_token, idle; // of total
 };
 
 static void judge_output(struct judging *j, const struct tensor *r, bool has_encoder)
 {
 	const struct reference *ref = j->ref;
-	const struct tensor *o = find_output(j->answer, r->name);
+	const struct tensor *o = find_output(j->answer, &ref->answer, r->name);
 	struct bound bound = j->usual;
 	struct padded padded;
 	struct tensor made;
@@ -533,7 +581,7 @@ static void judge_output(struct judging *j, const struct tensor *r, bool has_enc
 		.decided_by = "absence" };
 
 	if (!o && ref->derives && derives_from_no_token(r->name, ref->answer.mask)) {
-		j->total.of_no_token = arena_join(j->a, j->total.of_no_token, ", ", r->name);
+		add_name(&j->of_no_token, ", ", r->name);
 		return;
 	}
 	if (!o && ref->derives && derive_output(&made, j->a, r, j->answer->tensors, j->answer->count, ref->answer.mask)) {
@@ -549,9 +597,7 @@ static void judge_output(struct judging *j, const struct tensor *r, bool has_enc
 		check.top1_agreement = (double)NAN;
 	json_array_append_new(j->all, check_json(&check, o));
 	if (check.not_judged) {
-		const char *why = arena_printf(j->a, "%s (%s)", r->name, check.not_judged);
-
-		j->total.idle = arena_join(j->a, j->total.idle, ", ", why);
+		add_name(&j->idle, ", ", arena_printf(j->a, "%s (%s)", r->name, check.not_judged));
 		j->total.left_out += check.left_out;
 		j->row->non_finite = (j->row->non_finite == ROW_NONE ? 0 : j->row->non_finite) + check.non_finite;
 		return;
@@ -568,7 +614,7 @@ static void judge_output(struct judging *j, const struct tensor *r, bool has_enc
 enum verdict reference_judge(const struct reference *ref, const struct answer *x, struct bound usual, struct arena *a,
 	struct row *row, json_t **checks)
 {
-	bool has_encoder = find_output(&ref->answer, "encoder_last_hidden_state") != NULL;
+	bool has_encoder = find_output(&ref->answer, NULL, "encoder_last_hidden_state") != NULL;
 	struct judging j = { ref, x, usual, a, row, .largest = (double)NAN, .derived = "" };
 
 	if (!ref->name || !ref->answer.count) {
@@ -581,13 +627,15 @@ enum verdict reference_judge(const struct reference *ref, const struct answer *x
 	row->not_judged = NULL;
 	for (size_t i = 0; i < ref->answer.count; i++)
 		judge_output(&j, &ref->answer.tensors[i], has_encoder);
+	j.total.of_no_token = take_names(&j.of_no_token, a);
+	j.total.idle = take_names(&j.idle, a);
 	row->bound = arena_printf(a, "%s%s", bound_text_of(&usual, j.largest, a), j.derived);
 	if (judge_unheld(ref, x, a, row) && !j.wrong++)
 		j.total.bound_by = "not finite";
 	row->not_judged = arena_join(a, arena_join(a, row->not_judged, ", ", j.total.of_no_token), ", ", j.total.idle);
 	if (x->tokens) {
-		row->perplexity = judge_perplexity(find_output(x, "logits"), x->tokens, x->mask);
-		row->perplexity_float32 = judge_perplexity(find_output(&ref->answer, "logits"), x->tokens, x->mask);
+		row->perplexity = judge_perplexity(find_output(x, NULL, "logits"), x->tokens, x->mask);
+		row->perplexity_float32 = judge_perplexity(find_output(&ref->answer, NULL, "logits"), x->tokens, x->mask);
 	}
 	if (checks)
 		*checks = json_incref(j.all);

@@ -655,6 +655,20 @@ bool absorb_has_table(const char *name, size_t length)
 	return length == strlen("schema_version") && memcmp("schema_version", name, length) == 0; // is read, and not taken in
 }
 
+// A table of the file has a column more than that of assay, into which its rows go by name.
+static void explain_column(struct error *err)
+{
+	static const char words[] = "does not have a column with name \"";
+	const char *at = err != NULL ? strstr(err->text, words) : NULL;
+	char name[100];
+
+	if (at == NULL)
+		return;
+	at += strlen(words);
+	snprintf(name, sizeof name, "%.*s", (int)strcspn(at, "\""), at);
+	error_set(err, STATUS_BAD_INPUT, ABSORB_COLUMN, name);
+}
+
 enum status store_absorb(struct store *s, const char *path, int64_t most, struct store_absorbed *out, struct error *err)
 {
 	struct source sources[TABLE_COUNT] = { 0 };
@@ -726,5 +740,8 @@ enum status store_absorb(struct store *s, const char *path, int64_t most, struct
 		status = transaction_end(s, &d, status, err);
 	}
 	arena_done(&a);
-	return status != STATUS_OK ? error_prefix(err, "%s", path) : status;
+	if (status == STATUS_OK)
+		return status;
+	explain_column(err);
+	return error_prefix(err, "%s", path);
 }

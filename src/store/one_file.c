@@ -155,9 +155,7 @@ enum status one_file_rows(struct db *d, struct arena *a, const char *path, const
 			"`assay export FILE` writes all of them into one file, which this reads");
 	for (size_t i = 0; status == STATUS_OK && i < columns.column_count; i++) {
 		if (!is_known(&known, columns.columns[i]))
-			status = error_set(err, STATUS_BAD_INPUT,
-				"its column %.100s is in no table of this assay: a newer one wrote it, or another program",
-				columns.columns[i]);
+			status = error_set(err, STATUS_BAD_INPUT, ABSORB_COLUMN, columns.columns[i]);
 	}
 	return status;
 }

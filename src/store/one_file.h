@@ -8,6 +8,9 @@
 #include "base/text.h"
 #include "store/db.h"
 
+// Of a file that is taken in, and the name of one of its columns.
+#define ABSORB_COLUMN "its column %.100s is in no table of this assay: a newer one wrote it, or another program"
+
 // ---- writing ----
 
 // Options of COPY for what one_file_add adds. Lines: each row is its JSON text already. Parquet: 300 columns of which few have

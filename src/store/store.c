@@ -90,6 +90,8 @@ static enum status open_waiting_with(struct store *s, const struct db_opening *h
 				"%s is held by another program%s, and was for %.0f s: end it or wait for it, or choose another "
 				"file",
 				path, lock_holder(&attempt, holder), waited_ms / 1e3);
+		if (s->limits.stop != NULL && *s->limits.stop)
+			return error_set(err, STATUS_INTERRUPTED, "stopped while %s was held by another program", path);
 		if (!noticed && waited_ms >= NOTICE_AFTER_MS && s->notice != NULL) {
 			s->notice(s->context,
 				arena_printf(&s->arena, "%s is in use by another program%s; waiting up to %.0f s for it", path,
@@ -486,9 +488,10 @@ static enum status check_default(const char *path, struct error *err)
 	const uid_t owner = owned_by_us(link.st_uid) ? file.st_uid : link.st_uid;
 	return owned_by_us(owner) || owner == folder.st_uid ? STATUS_OK
 							    : error_set(err, STATUS_BAD_INPUT,
-								      "%s in this folder belongs to user %ju, and was not named: "
-								      "--db ./%s takes it all the same, --db FILE or "
-								      "ASSAY_DB name another",
+								      "%s in this folder belongs to user %ju, and is not "
+								      "opened by the name that is the default: --db ./%s "
+								      "takes it all the same, --db FILE or ASSAY_DB name "
+								      "another",
 								      path, (uintmax_t)owner, path);
 }
 

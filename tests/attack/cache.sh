@@ -320,7 +320,7 @@ if can_be $victim && [ "$(id -u)" -eq 0 ]; then
 	chown $attacker "$work/sticky/assay.duckdb" && chmod 0666 "$work/sticky/assay.duckdb"
 	for command in "run $work/bert --on null --runs 1 --no-conform" "recommend $work/bert" report; do
 		# shellcheck disable=SC2086
-		(cd "$work/sticky" && failures=0 && ASSAY_DB='' ASSAY_CACHE=$work/victim code 1 become $victim "$ASSAY" $command && has err "belongs to user $attacker, and was not named"; exit $failures) ||
+		(cd "$work/sticky" && failures=0 && ASSAY_DB='' ASSAY_CACHE=$work/victim code 1 become $victim "$ASSAY" $command && has err "belongs to user $attacker, and is not opened by the name that is the default"; exit $failures) ||
 			fail "a planted database: $command"
 	done
 	(cd "$work/sticky" && failures=0 && ASSAY_CACHE=$work/victim code 0 become $victim "$ASSAY" query runs --db ./assay.duckdb; exit $failures) || fail "one that is named"

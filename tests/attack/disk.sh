@@ -111,6 +111,11 @@ json "d[0]['verdict'] == 'timeout' and 'the ranges of activations could not be m
 SHIM_FULL=/reference/ code 2 shim "$ASSAY" run bert "${quick[@]}" --precision int8-weights --seq 10 --max-loss cosine=0.5 --no-db
 json "d[0]['verdict'] == 'not_asked' and d[0]['cause'].startswith('--max-loss: cannot be applied: ') and 'No space left' in d[0]['cause']"
 
+# The tokens of float32 that a reduced precision is asked about: where the child that says them was killed, the judge asked again, and other
+# tokens were "wrong".
+SHIM_ONCE=$work/killed SHIM_KILL=cell:/reference/ code 0 shim "$ASSAY" run llama "${quick[@]}" --task generate --new-tokens 4 --precision int8-weights --no-db
+json "d[0]['verdict'] == 'unjudged' and 'the tokens of float32, about which it was to be asked, are not known: ' in d[0]['cause'] and 'signal 9' in d[0]['cause']"
+
 # ---- the database: a good one was said to be none
 
 before=$(sha256sum <rows.duckdb)

@@ -188,11 +188,22 @@ for how in stopped/all.parquet '-o stopped' '-o - result'; do
 	has err '^assay: stopped before it was done$'
 	[ -z "$(ls stopped)" ] || fail "an interrupted export leaves $(ls stopped)"
 done
+# One that waits for a database in use ends, too.
+python3 -c 'import fcntl, time; f = open("rows.duckdb", "r+b"); fcntl.lockf(f, fcntl.LOCK_EX); open("locked", "w"); time.sleep(60)' &
+holder=$!
+until [ -e locked ]; do sleep 0.02; done
+bounded 1 2 200 timeout --preserve-status -s INT -k 20 0.5 "$ASSAY" export stopped/all.parquet --db rows.duckdb
+has err '^assay: stopped while rows.duckdb was held by another program'
+kill $holder && wait $holder
 # A report in the place of the database that it is made of was written, and the rows were gone.
 for name in rows.duckdb ./rows.duckdb; do
 	code 1 "$ASSAY" report --db rows.duckdb --format md -o $name
 	has err 'rows.duckdb is the database$'
 done
+before=$(sha256sum <rows.duckdb)
+code 1 "$ASSAY" export --db rows.duckdb --format csv -o rows.duckdb result
+has err 'rows.duckdb is the database$'
+[ "$(sha256sum <rows.duckdb)" = "$before" ] || fail "an export was written over its database"
 # A link to a database in another folder is the database.
 mkdir there
 cp rows.duckdb there/rows.duckdb

@@ -11,6 +11,7 @@
 //   SHIM_KILL=A:WORD     ... is killed as from outside, SIGKILL
 //   SHIM_STOP=END:N:I:PART   a process is killed, SIGKILL, in the I-th of its writes of N bytes (0: of any length) to files
 //                        whose path ends so, when PART of the bytes are written
+//   SHIM_ONCE=FILE       ... of all of these with A, the first process alone: then that file is made
 //   SHIM_INTERRUPT=A:WORD ... gets a SIGINT, the first time
 //   SHIM_GROW=A:WORD     ... takes memory without end
 //   SHIM_FORK=A:WORD     ... starts a process that does, and goes on when that has ended
@@ -90,6 +91,16 @@ struct dirent *readdir(DIR *dir)
 }
 
 // Is this what the variable asks for: a process with that argument, and a path with that word?
+static int is_first(void)
+{
+	const char *once = getenv("SHIM_ONCE");
+	int fd = once ? REAL(open)(once, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1;
+
+	if (fd >= 0)
+		close(fd);
+	return !once || fd >= 0;
+}
+
 static int is_met(const char *variable, const char *path)
 {
 	const char *asked = getenv(variable), *word = NULL;
@@ -110,7 +121,7 @@ static int is_met(const char *variable, const char *path)
 	arguments[n > 0 ? n : 0] = 0;
 	for (const char *at = arguments; at < arguments + n; at += strlen(at) + 1)
 		if (strlen(at) == (size_t)(word - asked) && !strncmp(at, asked, strlen(at)))
-			return 1;
+			return is_first();
 	return 0;
 }
 

@@ -59,6 +59,64 @@ static enum verdict judged(const char *name, int rank, const char *beside, enum 
 	return v;
 }
 
+// A thousand outputs that the reference does not hold, with names of 4 KB: each made a copy of all before it, 2 GB.
+static void names_that_are_too_many_are_counted(void **state)
+{
+	enum { OUTPUTS = 1000, NAME = 4000 };
+	struct tensor held = of("held", 2, zeros);
+	const struct reference ref = { .name = "another engine", .by = BY_ENGINE, .answer = { .tensors = &held, .count = 1 } };
+	struct arena a = { 0 };
+	struct tensor *ours = ARENA_ARRAY(&a, OUTPUTS + 1, struct tensor);
+	struct row row;
+
+	(void)state;
+	row_init(&row);
+	for (size_t i = 0; i < OUTPUTS; i++)
+		ours[i] = of(arena_printf(&a, "%0*zu", NAME, i), 2, zeros);
+	ours[OUTPUTS] = held;
+	assert_int_equal(reference_judge(&ref, &(struct answer){ .tensors = ours, .count = OUTPUTS + 1 }, bound_for(DTYPE_F32),
+				 &a, &row, NULL),
+		VERDICT_RIGHT);
+	assert_true(strlen(row.not_judged) < 20000);
+	assert_non_null(strstr(row.not_judged, "3 and 996 more"));
+	arena_done(&a);
+}
+
+// "logits" and "out_logits" are one output where one side has one of them, and two where a side has both.
+static void spellings_of_one_name(void **state)
+{
+	struct tensor both[] = { of("logits", 2, zeros), of("out_logits", 2, ones) };
+	static const struct {
+		size_t first_ours, ours, first_theirs, theirs; // of `both`: from which on, and how many
+		enum verdict verdict;
+	} rows[] = { { 0, 2, 0, 2, VERDICT_RIGHT }, { 0, 1, 0, 2, VERDICT_WRONG }, { 1, 1, 1, 1, VERDICT_RIGHT },
+		{ 0, 1, 1, 1, VERDICT_WRONG } };
+
+	(void)state;
+	for (size_t i = 0; i < TOKENS * 2; i++)
+		ones[i] = 1;
+	for (int swapped = 0; swapped < 2; swapped++) // what is called otherwise holds the other's numbers
+		for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+			struct tensor ours[2], swap[] = { of("logits", 2, ones), of("out_logits", 2, zeros) };
+			const struct reference ref = { .name = "another engine",
+				.by = BY_ENGINE,
+				.answer = { .tensors = both + rows[i].first_theirs, .count = rows[i].theirs } };
+			struct arena a = { 0 };
+			struct row row;
+
+			memcpy(ours, swapped ? swap : both, sizeof ours);
+			row_init(&row);
+			enum verdict v = reference_judge(&ref,
+				&(struct answer){ .tensors = ours + rows[i].first_ours, .count = rows[i].ours },
+				bound_for(DTYPE_F32), &a, &row, NULL);
+			// Of one name alone on each side the other spelling will do: the numbers decide.
+			const bool is_other = i == 3;
+			if (v != (swapped && is_other ? VERDICT_RIGHT : swapped ? VERDICT_WRONG : rows[i].verdict))
+				fail_msg("row %zu, swapped %d: %s", i, swapped, verdict_word(v));
+			arena_done(&a);
+		}
+}
+
 static void what_lies_on_tokens_is_left_out_where_there_is_none(void **state)
 {
 	int64_t left_out;
@@ -305,6 +363,8 @@ static void values_as_small_as_rounding_prove_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(spellings_of_one_name),
+		cmocka_unit_test(names_that_are_too_many_are_counted),
 		cmocka_unit_test(what_lies_on_tokens_is_left_out_where_there_is_none),
 		cmocka_unit_test(sizes_that_are_equal_by_chance_hide_nothing),
 		cmocka_unit_test(a_cache_is_left_out_at_padding_alone),
