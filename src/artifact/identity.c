@@ -19,22 +19,23 @@
 
 enum { LOCATIONS_MOST = 10000 }; // one file a tensor, as some exporters write them, is some thousand
 
-// The files of a model lie in its folder. A snapshot of the Hub's cache is links into the blobs beside it: there the model's
-// folder is CACHE/models--ORG--NAME.
+// The files of a model, or of a set of examples, lie in its folder. A snapshot of the Hub's cache is links into the blobs beside
+// it: there the folder is CACHE/models--ORG--NAME, CACHE/datasets--ORG--NAME.
 static bool root_of(char out[PATH_MAX], const char *folder)
 {
-	static const char mark[] = "/models--", snapshots[] = "/snapshots/";
+	static const char *const marks[] = { "/models--", "/datasets--" };
 
 	if (!realpath(*folder ? folder : ".", out))
 		return false;
-	for (char *at = strstr(out, mark); at; at = strstr(at + 1, mark)) {
-		char *end = at + 1 + strcspn(at + 1, "/");
+	for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+		for (char *at = strstr(out, marks[i]); at; at = strstr(at + 1, marks[i])) {
+			char *end = at + 1 + strcspn(at + 1, "/");
 
-		if (text_starts(end, snapshots)) {
-			*end = 0;
-			break;
+			if (text_starts(end, "/snapshots/")) {
+				*end = 0;
+				return true;
+			}
 		}
-	}
 	return true;
 }
 

@@ -28,6 +28,7 @@ struct signature {
 };
 
 #define COPY "copy the folder with its links followed: cp -rL FOLDER COPY"
+#define MORE_ROOM "`assay cache --trim`, or --clear, makes room where the cache is on that disk"
 #define SMALLER "take a smaller --batch or --seq, or fewer --layers"
 #define MAY_COMPILE "start assay without MemoryDenyWriteExecute (systemd), or with the right execmem (SELinux)"
 #define DOCTOR "`assay doctor` walks the libraries and names the package that brings it"
@@ -269,9 +270,8 @@ static const struct signature table[] = {
 	{ "ort", NULL, "NOT_IMPLEMENTED|is not supported|unsupported data type", STATUS_UNSUPPORTED, FORM, NULL, NULL },
 	{ "openvino", NULL, "[Nn]ot (supported|implemented)|[Uu]nsupported", STATUS_UNSUPPORTED, FORM, NULL, NULL },
 	{ "browser", NULL, "NotSupportedError|[Nn]ot supported", STATUS_UNSUPPORTED, FORM, NULL, NULL },
-	{ NULL, NULL, "Disk quota exceeded", STATUS_NO_SPACE, 0, "this user's quota of the disk is used up",
-		"`assay cache --trim` makes room" },
-	{ NULL, NULL, "No space left on device", STATUS_NO_SPACE, 0, "the disk is full", "`assay cache --trim` makes room" },
+	{ NULL, NULL, "Disk quota exceeded", STATUS_NO_SPACE, 0, "this user's quota of the disk is used up", MORE_ROOM },
+	{ NULL, NULL, "No space left on device", STATUS_NO_SPACE, 0, "the disk is full", MORE_ROOM },
 };
 
 size_t cause_count(void)

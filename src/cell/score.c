@@ -192,7 +192,9 @@ static enum status add_golden(
 			if (fabs(y) > 0.01 * most)
 				relative = fmax(relative, fabs(x - y) / fabs(y));
 		}
-		const double cosine = of_out > 0 && of_golden > 0 ? dot / sqrt(of_out) / sqrt(of_golden) : of_out == of_golden;
+		const double cosine = !isfinite(of_out) ? (double)NAN
+			: of_out > 0 && of_golden > 0   ? dot / sqrt(of_out) / sqrt(of_golden)
+							: of_out == of_golden;
 		worst = isnan(cosine) || cosine < worst ? cosine : worst;
 	}
 	if (!compared)

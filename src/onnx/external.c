@@ -35,7 +35,7 @@ enum {
 	TENSOR_ENTRY = 13
 };
 enum { TYPE_BOOL = 9, TRUTHS_MOST = 4096 };
-enum { MODEL_OPSET = 8, FUNCTION_OPSET = 9, OPSET_DOMAIN = 1 };
+enum { MODEL_OPSET = 8, FUNCTION_OPSET = 9, OPSET_DOMAIN = 1, OPSET_VERSION = 2 };
 
 // A graph, or a function's body, and what lies around it.
 struct scope {
@@ -317,10 +317,44 @@ static void check_shadows(struct found *f, struct wire s)
 	}
 }
 
-// Of two versions of one domain's operators likewise.
+static uint64_t opset_version(struct found *f, struct wire s)
+{
+	struct wire_field field;
+	uint64_t version = 0;
+
+	while (next(f, &s, &field))
+		if (field.kind == WIRE_VARINT && field.number == OPSET_VERSION)
+			version = field.varint;
+	return version;
+}
+
+// Of the sets of operators of this domain all have one version.
+static bool is_one_version(struct found *f, unsigned number, struct wire s, struct wire domain)
+{
+	struct wire_field field;
+	uint64_t first = 0, version;
+	bool is_one = true;
+
+	for (size_t seen = 0; next(f, &s, &field);) {
+		if (field.kind != WIRE_BYTES || field.number != number)
+			continue;
+		const struct wire of = opset_domain(f, &field);
+		if (by_bytes(&of, &domain) != 0)
+			continue;
+		version = opset_version(f, field.bytes);
+		is_one = is_one && (seen++ == 0 || version == first);
+		first = version;
+	}
+	return is_one;
+}
+
+// Of two versions of one domain's operators likewise; of the first domain that is there twice.
 static void check_opsets(struct found *f, unsigned number, struct wire s)
 {
-	if (find_twice(f, s, (unsigned[2]){ number, number }, opset_domain, "imports more than 262144 sets of operators").at)
+	const struct wire twice =
+		find_twice(f, s, (unsigned[2]){ number, number }, opset_domain, "imports more than 262144 sets of operators");
+
+	if (twice.at && !is_one_version(f, number, s, twice))
 		f->lacks = "imports one set of operators twice, of which engines take one or the other: it is two models";
 }
 

@@ -216,7 +216,8 @@ enum status reference_calibrate(const struct cell *c, const struct cell_watch *w
 			.sequence = c->sequence,
 			.layers = c->layers,
 			.seed = c->seed,
-			.image_size = c->image_size } };
+			.image_size = c->image_size,
+			.force = c->force } };
 	const char *cause = NULL, *note;
 	struct child_report report;
 	struct error limit = { 0 };

@@ -148,6 +148,10 @@ static void test_golden_outputs(void **state)
 	is[0] = INFINITY;
 	assert_int_equal(scores_add(&s, &a, &e, &out, 1, &plain, &err), STATUS_OK);
 	assert_int_equal(s.broken, 1);
+	is[0] = NAN; // was cosine 0, and a few of them no loss
+	scores_begin(&s, &a, 1);
+	assert_int_equal(scores_add(&s, &a, &e, &out, 1, &plain, &err), STATUS_OK);
+	assert_int_equal(s.broken, 1);
 	out.dim[1] = 1;
 	refused(&a, &e, &out, false, "the output pooled is [1,1], the example has [1,2]");
 	golden.dim[1] = out.dim[1] = golden.dim[0] = out.dim[0] = 0; // cosine 1, of nothing
@@ -360,6 +364,13 @@ static void test_rounding(void **state)
 	x.sum[3] = NAN;
 	r = judged(&a, &x, &ref, true, VERDICT_WRONG);
 	assert_non_null(strstr(r.cause, "1 of 10 examples are not finite"));
+	// Where float32's are not finite, too, nothing is said, and where they are not known that is; what examples hold is finite.
+	ref.broken = 1;
+	judged(&a, &x, &ref, true, VERDICT_RIGHT);
+	r = judged(&a, &x, NULL, true, VERDICT_UNJUDGED);
+	assert_non_null(strstr(r.cause, "are not finite, and float32's are not known"));
+	x.metric = ref.metric = DATA_COSINE;
+	judged(&a, &x, &ref, true, VERDICT_WRONG);
 	arena_done(&a);
 }
 
