@@ -100,6 +100,10 @@ cp m/text/config.json "$SOURCE/tests/conform/tokenizer/bert-uncased/tokenizer.js
 echo "{" >m/words/processor_config.json # which none of its examples needs
 code 0 "$ASSAY" run m/words $quick --data text.jsonl --json
 json 'd[0]["data_examples"] == 12 and d[0]["data_metric"] == "accuracy" and d[0]["data_note"] == "8 texts were cut to the length that model and graph take"'
+# A snapshot of the Hub's cache is links into the blobs beside it.
+mkdir -p datasets--me--toy/blobs datasets--me--toy/snapshots/1 && echo "a good one" >datasets--me--toy/blobs/0
+ln -s ../../blobs/0 datasets--me--toy/snapshots/1/a.txt && echo '{"text_file": "a.txt", "label": 0}' >datasets--me--toy/snapshots/1/set.jsonl
+code 0 "$ASSAY" run m/words $quick --data datasets--me--toy/snapshots/1/set.jsonl
 code 0 "$ASSAY" run m/words $quick --data text.jsonl --static --seq 16 --json
 json 'd[0]["data_examples"] == 12 and d[0]["data_note"].startswith("12 texts were cut")'
 

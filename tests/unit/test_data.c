@@ -364,7 +364,7 @@ static void test_rounding(void **state)
 	x.sum[3] = NAN;
 	r = judged(&a, &x, &ref, true, VERDICT_WRONG);
 	assert_non_null(strstr(r.cause, "1 of 10 examples are not finite"));
-	// Where float32's are not finite, too, nothing is said, and where they are not known that is; what examples hold is finite.
+	// Where float32's are not finite, too, nothing is said; where they are not known, that is; what examples hold is finite.
 	ref.broken = 1;
 	judged(&a, &x, &ref, true, VERDICT_RIGHT);
 	r = judged(&a, &x, NULL, true, VERDICT_UNJUDGED);
