@@ -179,12 +179,12 @@ static const char *models_in(struct arena *a, const char *folder)
 }
 
 // A folder without config.json may be one of graphs, as `assay build` and exporters write it: "; name FOLDER/model.onnx to
-// run that file"; or a whole pipeline's; else "". In `a`.
+// run that file"; or of several GGUF files, or a whole pipeline's; else "". In `a`.
 static const char *graphs_in(struct arena *a, const char *folder)
 {
 	static const char *const names[] = { "model.onnx", "onnx/model.onnx", "decoder_model_merged.onnx", "decoder_model.onnx" };
 	const char *only = NULL;
-	size_t count = 0, length = strlen(folder);
+	size_t count = 0, gguf_count = 0, length = strlen(folder);
 	struct dirent *entry;
 	DIR *dir;
 
@@ -198,13 +198,16 @@ static const char *graphs_in(struct arena *a, const char *folder)
 			return arena_printf(a, "; `%s/%s` names the graph in it", folder, names[i]);
 	if (!(dir = opendir(folder)))
 		return "";
-	while ((entry = readdir(dir)) != NULL)
+	while ((entry = readdir(dir)) != NULL) {
 		if (text_ends(entry->d_name, ".onnx") && !count++)
 			only = arena_strdup(a, entry->d_name);
+		gguf_count += text_ends(entry->d_name, ".gguf");
+	}
 	closedir(dir);
-	return count == 1 ? arena_printf(a, "; `%s/%s` names the graph in it", folder, only)
-		: count   ? arena_printf(a, "; it has %zu .onnx files, each to be named as `%s/FILE.onnx`", count, folder)
-			  : "";
+	return count == 1    ? arena_printf(a, "; `%s/%s` names the graph in it", folder, only)
+		: count      ? arena_printf(a, "; it has %zu .onnx files, each to be named as `%s/FILE.onnx`", count, folder)
+		: gguf_count ? arena_printf(a, "; it has %zu .gguf files, each to be named as `%s/FILE.gguf`", gguf_count, folder)
+			     : "";
 }
 
 static enum status unknown(struct arena *a, const char *asked, const struct hub_names *cached, struct error *err)
