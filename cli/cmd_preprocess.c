@@ -2,6 +2,7 @@
 // assay preprocess: the inputs of a model from pictures or sounds, as the model's own processor makes them.
 #include <math.h>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "base/visible.h"
@@ -199,6 +200,9 @@ static int run(int argc, char **argv)
 		return code;
 	if (!text_is(backend, "torchvision") && !text_is(backend, "pil"))
 		return cli_bad_use("--backend is torchvision or pil, not '%s'", backend);
+	for (int i = 1; i < words; i++)
+		if (to && file_is_same(to, argv[i + 1]))
+			return cli_bad_use("-o %s is what it would be made from", to);
 	s = run_files(&(struct asked){ to, text_is(backend, "pil") ? PREPROCESS_PIL : PREPROCESS_TORCHVISION, json, argv + 2,
 			      (size_t)words - 1 },
 		argv[1], &a, &err);

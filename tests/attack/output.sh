@@ -204,6 +204,9 @@ before=$(sha256sum <rows.duckdb)
 code 1 "$ASSAY" export --db rows.duckdb --format csv -o rows.duckdb result
 has err 'rows.duckdb is the database$'
 [ "$(sha256sum <rows.duckdb)" = "$before" ] || fail "an export was written over its database"
+cp "$SOURCE/tests/conform/pipeline/image-segmentation-segformer/input0.png" own.png
+code 1 "$ASSAY" preprocess "$SOURCE/tests/conform/pipeline/image-segmentation-segformer" own.png -o own.png
+has err '-o own.png is what it would be made from$'
 # A link to a database in another folder is the database.
 mkdir there
 cp rows.duckdb there/rows.duckdb
