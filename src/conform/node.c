@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "artifact/artifact.h"
+#include "artifact/identity.h"
 #include "backend/outline.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -166,12 +167,21 @@ static enum status run(struct conform_node *n, const struct target *t, const cha
 	const struct backend *b = route_backend(t->route);
 	struct outline_arithmetic what = { 0 };
 	struct outline o = { 0 };
-	enum status st;
+	const char *path = arena_printf(a, "%s/model.onnx", folder);
+	enum status st = model_check_places(path, err);
 
-	if ((st = artifact_open_onnx(art, a, arena_printf(a, "%s/model.onnx", folder), err)) ||
-		(st = artifact_identify(art, a, NULL, err)) || (st = outline_read(&o, a, art->graph, art->graph_nbytes, err)))
+	if (st) {
+		n->untaken = true;
+		return st;
+	}
+	if ((st = artifact_open_onnx(art, a, path, err)) || (st = artifact_identify(art, a, NULL, err)) ||
+		(st = outline_read(&o, a, art->graph, art->graph_nbytes, err)))
 		return st;
 	n->nodes = (int64_t)o.node_count;
+	if (!o.output_count) {
+		n->untaken = true;
+		return error_set(err, STATUS_BAD_INPUT, "%s: a graph without outputs: nothing is compared", path);
+	}
 	outline_arithmetic(&what, &o, a, art->graph, art->graph_nbytes);
 	struct tensor *given = ARENA_ARRAY(a, o.input_count + 1, struct tensor),
 		      *wanted = ARENA_ARRAY(a, o.output_count + 1, struct tensor);

@@ -446,8 +446,9 @@ static const char *take_names(struct names *n, struct arena *a)
 	return out;
 }
 
-// What the reference does not hold: it is named in the row, and must at least be numbers. True: it is not.
-static bool judge_unheld(const struct reference *ref, const struct answer *x, struct arena *a, struct row *row)
+// What the reference does not hold: it is named in the row, and must at least be numbers. `held`: a truth for each output of `x`.
+// True: it is not.
+static bool judge_unheld(const struct reference *ref, const struct answer *x, const bool *held, struct arena *a, struct row *row)
 {
 	struct names unheld = { 0 }, through = { 0 };
 	bool wrong = false;
@@ -456,7 +457,7 @@ static bool judge_unheld(const struct reference *ref, const struct answer *x, st
 		const char *name = x->tensors[i].name, *by;
 		int64_t bad;
 
-		if (find_output(&ref->answer, x, name))
+		if (held[i])
 			continue;
 		for (size_t k = 0; k < ref->answer.count && ref->derives; k++) {
 			const char *made = ref->answer.tensors[k].name;
@@ -563,6 +564,7 @@ struct judging {
 	const char *derived;            // "; for derived outputs max abs 0.001", or ""
 	size_t wrong;                   // outputs
 	struct names of_no_token, idle; // of total
+	bool *held;                     // which outputs of the answer were compared
 };
 
 static void judge_output(struct judging *j, const struct tensor *r, bool has_encoder)
@@ -590,6 +592,8 @@ static void judge_output(struct judging *j, const struct tensor *r, bool has_enc
 		bound.max_abs = j->usual.derived;
 		j->derived = arena_printf(j->a, "; for derived outputs max abs %g", bound.max_abs);
 	}
+	if (o && o != &made)
+		j->held[o - j->answer->tensors] = true;
 	if (o)
 		judge_tensor(o, r, padding_for(&padded, ref, r, j->answer->mask, has_encoder), bound, ref->by, j->a, &check);
 	else
@@ -623,6 +627,7 @@ enum verdict reference_judge(const struct reference *ref, const struct answer *x
 		return VERDICT_UNJUDGED;
 	}
 	j.all = json_array();
+	j.held = ARENA_ARRAY(a, x->count + 1, bool);
 	row->reference = ref->name;
 	row->bound = bound_text(&usual, a);
 	row->not_judged = NULL;
@@ -631,7 +636,7 @@ enum verdict reference_judge(const struct reference *ref, const struct answer *x
 	j.total.of_no_token = take_names(&j.of_no_token, a);
 	j.total.idle = take_names(&j.idle, a);
 	row->bound = arena_printf(a, "%s%s", bound_text_of(&usual, j.largest, a), j.derived);
-	if (judge_unheld(ref, x, a, row) && !j.wrong++)
+	if (judge_unheld(ref, x, j.held, a, row) && !j.wrong++)
 		j.total.bound_by = "not finite";
 	row->not_judged = arena_join(a, arena_join(a, row->not_judged, ", ", j.total.of_no_token), ", ", j.total.idle);
 	if (x->tokens) {

@@ -571,6 +571,10 @@ for name in away address contexts/context; do
 	bounded 0 1 100 "$ASSAY" inspect $name.onnx
 	has out '^refused by all: .*outside of the model'
 done
+# A test of an operator is a graph, too: its address was an engine's.
+for name in away address; do mkdir -p operators/$name && cp $name.onnx operators/$name/model.onnx; done
+"$ASSAY" operators operators --on null --json >"$work/out" 2>"$work/err"
+json 'len(d) == 2 and all(r["verdict"] == "unjudged" and "outside of the model" in r["reason"] for r in d)'
 # A million empty nodes: an engine took 1.8 GB of two before it refused them.
 if has_platform cpu; then
 	bounded 2 2 100 "$ASSAY" run --on cpu --runs 1 --no-conform --no-db nodes.onnx --json

@@ -117,6 +117,24 @@ static void spellings_of_one_name(void **state)
 		}
 }
 
+// One output that the reference holds under "out_y" is not two of the model's.
+static void one_name_holds_one_output(void **state)
+{
+	static float none[2 * TOKENS] = { NAN };
+	struct tensor held = of("out_y", 2, zeros), ours[] = { of("out_out_y", 2, zeros), of("y", 2, none) };
+	const struct reference ref = { .name = "golden", .by = BY_GOLDEN, .answer = { .tensors = &held, .count = 1 } };
+	struct arena a = { 0 };
+	struct row row;
+
+	(void)state;
+	row_init(&row);
+	assert_int_equal(
+		reference_judge(&ref, &(struct answer){ .tensors = ours, .count = 2 }, bound_for(DTYPE_F32), &a, &row, NULL),
+		VERDICT_WRONG);
+	assert_string_equal(row.not_judged, "y");
+	arena_done(&a);
+}
+
 static void what_lies_on_tokens_is_left_out_where_there_is_none(void **state)
 {
 	int64_t left_out;
@@ -363,6 +381,7 @@ static void values_as_small_as_rounding_prove_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_name_holds_one_output),
 		cmocka_unit_test(spellings_of_one_name),
 		cmocka_unit_test(names_that_are_too_many_are_counted),
 		cmocka_unit_test(what_lies_on_tokens_is_left_out_where_there_is_none),
