@@ -317,6 +317,18 @@ static void check_shadows(struct found *f, struct wire s)
 	}
 }
 
+struct opset {
+	struct wire domain;
+	uint64_t version;
+};
+
+static int by_domain(const void *a, const void *b)
+{
+	const struct opset *x = a, *y = b;
+
+	return by_bytes(&x->domain, &y->domain);
+}
+
 static uint64_t opset_version(struct found *f, struct wire s)
 {
 	struct wire_field field;
@@ -328,34 +340,29 @@ static uint64_t opset_version(struct found *f, struct wire s)
 	return version;
 }
 
-// Of the sets of operators of this domain all have one version.
-static bool is_one_version(struct found *f, unsigned number, struct wire s, struct wire domain)
+// Of two versions of one domain's operators likewise; the same one twice is one.
+static void check_opsets(struct found *f, unsigned number, struct wire message)
 {
+	struct wire s = message;
 	struct wire_field field;
-	uint64_t first = 0, version;
-	bool is_one = true;
+	struct opset *all;
+	size_t count = 0, room = 0;
 
-	for (size_t seen = 0; next(f, &s, &field);) {
-		if (field.kind != WIRE_BYTES || field.number != number)
-			continue;
-		const struct wire of = opset_domain(f, &field);
-		if (by_bytes(&of, &domain) != 0)
-			continue;
-		version = opset_version(f, field.bytes);
-		is_one = is_one && (seen++ == 0 || version == first);
-		first = version;
-	}
-	return is_one;
-}
-
-// Of two versions of one domain's operators likewise; of the first domain that is there twice.
-static void check_opsets(struct found *f, unsigned number, struct wire s)
-{
-	const struct wire twice =
-		find_twice(f, s, (unsigned[2]){ number, number }, opset_domain, "imports more than 262144 sets of operators");
-
-	if (twice.at && !is_one_version(f, number, s, twice))
-		f->lacks = "imports one set of operators twice, of which engines take one or the other: it is two models";
+	while (next(f, &s, &field))
+		room += field.kind == WIRE_BYTES && field.number == number;
+	if (room > NAMES_MOST)
+		f->lacks = "imports more than 262144 sets of operators";
+	if (f->lacks || room < 2)
+		return;
+	all = ARENA_ARRAY(f->arena, room, struct opset);
+	s = message;
+	while (count < room && next(f, &s, &field))
+		if (field.kind == WIRE_BYTES && field.number == number)
+			all[count++] = (struct opset){ opset_domain(f, &field), opset_version(f, field.bytes) };
+	qsort(all, count, sizeof *all, by_domain);
+	for (size_t i = 1; i < count && !f->lacks; i++)
+		if (!by_domain(&all[i - 1], &all[i]) && all[i - 1].version != all[i].version)
+			f->lacks = "imports one set of operators twice, of which engines take one or the other: it is two models";
 }
 
 // What a node or a tensor says of itself, as its fields come.

@@ -177,6 +177,26 @@ static void compare(const struct scores *x, const struct scores *ref, struct are
 	r->data_top5_reference = top_of(ref);
 }
 
+// Are the outputs for example i not finite? Of a mask without a class that is judged neither side knows.
+static bool is_broken(const struct scores *s, size_t i)
+{
+	bool is = isnan(s->sum[i]);
+
+	for (int64_t k = s->first[i]; k < s->first[i + 1]; k++)
+		is = is || s->chosen[k] < 0;
+	return is;
+}
+
+// Examples whose outputs are not finite, and float32's are.
+static size_t broken_alone(const struct scores *x, const struct scores *ref)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < x->count; i++)
+		count += is_broken(x, i) && !is_broken(ref, i);
+	return count;
+}
+
 static bool is_worse(const struct scores *x, const struct row *r)
 {
 	const bool falls = metrics[x->metric].is_loss ? r->data_value > r->data_reference : r->data_value < r->data_reference;
@@ -224,10 +244,17 @@ void data_judge(const struct scores *x, const struct scores *ref, const char *by
 			"not judged: --data: the outputs for %lld of %zu examples are not finite, and float32's are not known: "
 			"%s",
 			(long long)x->broken, x->count, absent);
-	} else if (x->broken && (is_given || !ref->broken)) {
+	} else if (x->broken && (is_given || broken_alone(x, ref))) {
 		out->verdict = VERDICT_WRONG;
-		r->cause = arena_printf(
-			a, "--data: the outputs for %lld of %zu examples are not finite", (long long)x->broken, x->count);
+		r->cause = arena_printf(a, "--data: the outputs for %lld of %zu examples are not finite",
+			is_given ? (long long)x->broken : (long long)broken_alone(x, ref), x->count);
+	} else if (x->broken && isnan(r->data_value)) {
+		out->verdict = VERDICT_UNJUDGED;
+		r->cause = arena_printf(a,
+			"not judged: --data: the outputs for %lld of %zu examples are not finite, float32's neither, and so "
+			"there is no "
+			"%s",
+			(long long)x->broken, x->count, r->data_metric);
 	} else if (ref && is_worse(x, r)) {
 		out->verdict = is_reduced ? VERDICT_LOSSY : VERDICT_WRONG;
 		r->cause = arena_printf(a,

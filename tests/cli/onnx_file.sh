@@ -47,7 +47,7 @@ json 'd[0]["verdict"] in ("right", "unjudged") and d[0]["nodes"] == 2'
 # Of two weights of one name ONNX Runtime took the one and OpenVINO the other, and both were right; so of a graph in two pieces,
 # which protobuf joins.
 made weighed MatMul x:4,8 y:4,8
-python3 - "$work/weighed.onnx" "$work/twice.onnx" "$work/pieces.onnx" "$work/sparse.onnx" "$work/opsets.onnx" "$work/constant.onnx" "$work/truth.onnx" "$work/places.onnx" "$work/nul.onnx" "$work/again.onnx" <<'PY' || fail "no files with two weights"
+python3 - "$work/weighed.onnx" "$work/twice.onnx" "$work/pieces.onnx" "$work/sparse.onnx" "$work/opsets.onnx" "$work/constant.onnx" "$work/truth.onnx" "$work/places.onnx" "$work/nul.onnx" "$work/again.onnx" "$work/behind.onnx" <<'PY' || fail "no files with two weights"
 import sys
 b = open(sys.argv[1], "rb").read()
 def varint(n): return bytes([n & 127 | (128 if n > 127 else 0)]) + (varint(n >> 7) if n > 127 else b"")
@@ -74,9 +74,10 @@ more(sys.argv[8], part(5, b"\x08\x01\x10\x01" + part(8, b"p") + entry(b"location
 more(sys.argv[9], part(5, b"\x08\x01\x10\x01" + part(8, b"p") + entry(b"location", b"w.bin") + entry(b"offset\0", b"4") + b"\x70\x01"))
 open(sys.argv[5], "wb").write(b + b"\x42\x0b\x0a\x07ai.onnx\x10\x0c") # opset 12 beside its own
 open(sys.argv[10], "wb").write(b + b"\x42\x0b\x0a\x07ai.onnx\x10\x11") # its own, 17, again: that is one set
+open(sys.argv[11], "wb").write(b + b"\x42\x0b\x0a\x07ai.onnx\x10\x11\x42\x05\x0a\x01z\x10\x01\x42\x05\x0a\x01z\x10\x03") # and another in two versions
 PY
 for m in 'twice:has two weights that are called W' 'pieces:has a graph in several pieces' 'sparse:has a sparse weight in several pieces' \
-	'opsets:imports one set of operators twice' 'constant:has a constant with two values' 'places:has a weight whose data lies in two places' 'nul:has a weight in another file with a word' 'truth:has a truth value that is neither 0 nor 1'; do
+	'opsets:imports one set of operators twice' 'behind:imports one set of operators twice' 'constant:has a constant with two values' 'places:has a weight whose data lies in two places' 'nul:has a weight in another file with a word' 'truth:has a truth value that is neither 0 nor 1'; do
 	code 2 "$ASSAY" run "$work/${m%%:*}.onnx" --on cpu,null $quick --json
 	json 'all(x["verdict"] == "failed" and "'"${m#*:}"'" in x["cause"] for x in d)'
 done

@@ -366,7 +366,13 @@ static void test_rounding(void **state)
 	assert_non_null(strstr(r.cause, "1 of 10 examples are not finite"));
 	// Where float32's are not finite, too, nothing is said; where they are not known, that is; what examples hold is finite.
 	ref.broken = 1;
-	judged(&a, &x, &ref, true, VERDICT_RIGHT);
+	ref.sum[3] = NAN;
+	r = judged(&a, &x, &ref, true, VERDICT_UNJUDGED);
+	assert_non_null(strstr(r.cause, "float32's neither, and so there is no perplexity"));
+	ref.sum[3] = 2; // one that is not excuses no other
+	ref.sum[4] = NAN;
+	r = judged(&a, &x, &ref, true, VERDICT_WRONG);
+	assert_non_null(strstr(r.cause, "1 of 10 examples are not finite"));
 	r = judged(&a, &x, NULL, true, VERDICT_UNJUDGED);
 	assert_non_null(strstr(r.cause, "are not finite, and float32's are not known"));
 	x.metric = ref.metric = DATA_COSINE;
