@@ -255,6 +255,9 @@ void data_judge(const struct scores *x, const struct scores *ref, const char *by
 			"there is no "
 			"%s",
 			(long long)x->broken, x->count, r->data_metric);
+	} else if (!ref && out->verdict == VERDICT_RIGHT) {
+		out->verdict = VERDICT_UNJUDGED;
+		r->cause = arena_printf(a, "not judged: --data: float32's answers are not known: %s", absent);
 	} else if (ref && is_worse(x, r)) {
 		out->verdict = is_reduced ? VERDICT_LOSSY : VERDICT_WRONG;
 		r->cause = arena_printf(a,

@@ -315,10 +315,10 @@ static void test_verdicts(void **state)
 	assert_true(isnan(judged(&a, &six, &good, false, VERDICT_WRONG).data_top5));
 	judged(&a, &six, &good, true, VERDICT_LOSSY);
 	judged(&a, &good, &six, false, VERDICT_RIGHT); // better
-	r = judged(&a, &six, NULL, false, VERDICT_RIGHT);
+	r = judged(&a, &six, NULL, false, VERDICT_UNJUDGED);
 	assert_true(isnan(r.data_reference) && strstr(r.data_note, "none is here"));
 	good.count = 9; // another set
-	r = judged(&a, &six, &good, false, VERDICT_RIGHT);
+	r = judged(&a, &six, &good, false, VERDICT_UNJUDGED);
 	assert_true(isnan(r.data_reference) && r.data_unlike == ROW_NONE);
 	arena_done(&a);
 }
