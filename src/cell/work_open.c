@@ -241,7 +241,8 @@ static enum status open_onnx(struct work *w, struct error *err)
 	enum status st = artifact_open_onnx(&w->part->artifact, &w->arena, w->ask.path, err);
 	double begin = clock_ms();
 
-	cause_set_file(w->ask.path);
+	// By its whole path: engines are called from the root folder.
+	cause_set_file(st ? w->ask.path : w->part->artifact.graph_path);
 	if (!st)
 		st = artifact_identify(&w->part->artifact, &w->arena, NULL, err);
 	if (!st)

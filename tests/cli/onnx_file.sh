@@ -44,6 +44,11 @@ printf '\010\011\022\004ORTM' | cat - "$work/plain.onnx" >"$work/marked.onnx"
 code 0 "$ASSAY" run "$work/marked.onnx" --on cpu $quick --json
 json 'd[0]["verdict"] in ("right", "unjudged") and d[0]["nodes"] == 2'
 
+# Words of the file say nothing of the machine, however its path was given.
+made quota "Disk quota exceeded" x:4 y:4
+code 2 env -C "$work" "$ASSAY" run quota.onnx --on cpu $quick --json
+json 'd[0]["verdict"] in ("failed", "unsupported")'
+
 # Of two weights of one name ONNX Runtime took the one and OpenVINO the other, and both were right; so of a graph in two pieces,
 # which protobuf joins.
 made weighed MatMul x:4,8 y:4,8
