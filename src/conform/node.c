@@ -149,8 +149,8 @@ static enum status judge(struct conform_node *n, const struct session *s, const 
 			n->max_abs_error = check.max_abs_error;
 		if (check.nmse > n->nmse)
 			n->nmse = check.nmse;
-		// Of what is no number in the reference, and of what rounding hides beside a large one, assay's bounds say nothing;
-		// ONNX's runner does.
+		// Of what is no number in the reference, and of what rounding hides beside a large one, assay's bounds say
+		// nothing; ONNX's runner does.
 		if ((!check.right || check.not_judged || check.no_reference > 0) && !is_close(&out[k], &wanted[i])) {
 			n->differs = true;
 			return check.not_judged
