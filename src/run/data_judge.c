@@ -197,9 +197,12 @@ static size_t broken_alone(const struct scores *x, const struct scores *ref)
 	return count;
 }
 
+// The figure must have become worse, too, but for one that both sides' largest example makes infinite.
 static bool is_worse(const struct scores *x, const struct row *r)
 {
-	const bool falls = metrics[x->metric].is_loss ? r->data_value > r->data_reference : r->data_value < r->data_reference;
+	const bool falls = isinf(r->data_value) && isinf(r->data_reference) ? true
+		: metrics[x->metric].is_loss                                ? r->data_value > r->data_reference
+									    : r->data_value < r->data_reference;
 
 	return falls && r->data_worse > r->data_better && r->data_p < SURE;
 }

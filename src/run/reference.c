@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "checkpoint/checkpoint.h"
 #include "hub/hub.h"
 #include "cell/derive.h"
@@ -335,22 +336,48 @@ bool reference_same_output(const char *a, const char *b)
 	return text_is(a, b) || (text_starts(a, "out_") && text_is(a + 4, b)) || (text_starts(b, "out_") && text_is(a, b + 4));
 }
 
-static const struct tensor *named(const struct answer *x, const char *name)
+// Outputs with a hash of each one's name, which both spellings share: there may be thousands with names of KBs that begin alike.
+struct outputs {
+	const struct answer *of;
+	const uint64_t *keys;
+};
+
+static uint64_t key_of(const char *name)
 {
-	for (size_t i = 0; x && i < x->count; i++)
-		if (text_is(x->tensors[i].name, name))
-			return &x->tensors[i];
+	while (text_starts(name, "out_"))
+		name += strlen("out_");
+	return fnv1a64_text(name);
+}
+
+static struct outputs outputs_of(const struct answer *x, struct arena *a)
+{
+	uint64_t *keys = ARENA_ARRAY(a, x->count + 1, uint64_t);
+
+	for (size_t i = 0; i < x->count; i++)
+		keys[i] = key_of(x->tensors[i].name);
+	return (struct outputs){ x, keys };
+}
+
+static const struct tensor *named(const struct outputs *x, const char *name, uint64_t key)
+{
+	for (size_t i = 0; i < x->of->count; i++)
+		if (x->keys[i] == key && text_is(x->of->tensors[i].name, name))
+			return &x->of->tensors[i];
 	return NULL;
 }
 
 // The output of `x` that is `name` of `of`: of that name, else of its other spelling, unless that is another one's of `of`.
-static const struct tensor *find_output(const struct answer *x, const struct answer *of, const char *name)
+static const struct tensor *find_output(const struct outputs *x, const struct outputs *of, const char *name)
 {
-	const struct tensor *same = named(x, name);
+	const uint64_t key = key_of(name);
+	const struct tensor *same = named(x, name, key);
 
-	for (size_t i = 0; !same && i < x->count; i++)
-		if (reference_same_output(x->tensors[i].name, name) && !named(of, x->tensors[i].name))
-			same = &x->tensors[i];
+	for (size_t i = 0; !same && i < x->of->count; i++) {
+		const char *other = x->of->tensors[i].name;
+
+		if (x->keys[i] == key && reference_same_output(other, name) && !named(of, other, key))
+			same = &x->of->tensors[i];
+	}
 	return same;
 }
 
@@ -564,13 +591,14 @@ struct judging {
 	const char *derived;            // "; for derived outputs max abs 0.001", or ""
 	size_t wrong;                   // outputs
 	struct names of_no_token, idle; // of total
-	bool *held;                     // which outputs of the answer were compared
+	struct outputs ours, theirs;
+	bool *held; // which outputs of the answer were compared
 };
 
 static void judge_output(struct judging *j, const struct tensor *r, bool has_encoder)
 {
 	const struct reference *ref = j->ref;
-	const struct tensor *o = find_output(j->answer, &ref->answer, r->name);
+	const struct tensor *o = find_output(&j->ours, &j->theirs, r->name);
 	struct bound bound = j->usual;
 	struct padded padded;
 	struct tensor made;
@@ -619,15 +647,20 @@ static void judge_output(struct judging *j, const struct tensor *r, bool has_enc
 enum verdict reference_judge(const struct reference *ref, const struct answer *x, struct bound usual, struct arena *a,
 	struct row *row, json_t **checks)
 {
-	bool has_encoder = find_output(&ref->answer, NULL, "encoder_last_hidden_state") != NULL;
 	struct judging j = { ref, x, usual, a, row, .largest = (double)NAN, .derived = "" };
 
 	if (!ref->name || !ref->answer.count) {
 		row->cause = ref->name ? "the reference holds no outputs" : arena_printf(a, "not judged: %s", ref->absent);
 		return VERDICT_UNJUDGED;
 	}
+	const struct answer none = { 0 };
+	const struct outputs nothing = { &none, NULL };
+
 	j.all = json_array();
 	j.held = ARENA_ARRAY(a, x->count + 1, bool);
+	j.ours = outputs_of(x, a);
+	j.theirs = outputs_of(&ref->answer, a);
+	const bool has_encoder = find_output(&j.theirs, &nothing, "encoder_last_hidden_state") != NULL;
 	row->reference = ref->name;
 	row->bound = bound_text(&usual, a);
 	row->not_judged = NULL;
@@ -640,8 +673,8 @@ enum verdict reference_judge(const struct reference *ref, const struct answer *x
 		j.total.bound_by = "not finite";
 	row->not_judged = arena_join(a, arena_join(a, row->not_judged, ", ", j.total.of_no_token), ", ", j.total.idle);
 	if (x->tokens) {
-		row->perplexity = judge_perplexity(find_output(x, NULL, "logits"), x->tokens, x->mask);
-		row->perplexity_float32 = judge_perplexity(find_output(&ref->answer, NULL, "logits"), x->tokens, x->mask);
+		row->perplexity = judge_perplexity(find_output(&j.ours, &nothing, "logits"), x->tokens, x->mask);
+		row->perplexity_float32 = judge_perplexity(find_output(&j.theirs, &nothing, "logits"), x->tokens, x->mask);
 	}
 	if (checks)
 		*checks = json_incref(j.all);

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 // A detection in the order in which a class's are looked at; `match` has a bit for each threshold.
 struct hit {
@@ -99,28 +100,48 @@ static int by_row_score(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-// What picture `rows` has of the class, matched, into *out.
-static void take_picture(struct hits *out, const struct detection *rows, size_t count, double label)
+// A row and its picture.
+struct placed {
+	const struct detection *row;
+	size_t picture;
+};
+
+static int by_class_and_picture(const void *a, const void *b)
 {
-	struct arena a = { 0 };
-	const struct detection **truths = ARENA_ARRAY(&a, count + 1, const struct detection *),
-			       **found = ARENA_ARRAY(&a, count + 1, const struct detection *);
-	struct picture_of_class p = { .truths = truths, .found = found, .taken = ARENA_ARRAY(&a, count + 1, uint32_t) };
+	const struct placed *x = a, *y = b;
+
+	if (x->row->label != y->row->label)
+		return x->row->label < y->row->label ? -1 : 1;
+	if (x->picture != y->picture)
+		return x->picture < y->picture ? -1 : 1;
+	return x->row < y->row ? -1 : x->row > y->row;
+}
+
+// For the rows of a picture and class, each as long as all rows.
+struct scratch {
+	const struct detection **truths, **found;
+	uint32_t *taken;
+};
+
+// What a picture has of the class, matched, into *out.
+static void take_picture(struct hits *out, const struct placed *rows, size_t count, const struct scratch *scratch)
+{
+	struct picture_of_class p = { .truths = scratch->truths, .found = scratch->found, .taken = scratch->taken };
 
 	for (int crowds = 0; crowds < 2; crowds++) {
 		for (size_t i = 0; i < count; i++)
-			if (rows[i].label == label && rows[i].kind == (crowds ? DETECTION_CROWD : DETECTION_TRUTH))
-				truths[p.truth_count++] = &rows[i];
+			if (rows[i].row->kind == (crowds ? DETECTION_CROWD : DETECTION_TRUTH))
+				scratch->truths[p.truth_count++] = rows[i].row;
 		p.plain_count = crowds ? p.plain_count : p.truth_count;
 	}
 	for (size_t i = 0; i < count; i++)
-		if (rows[i].label == label && rows[i].kind == DETECTION_FOUND)
-			found[p.found_count++] = &rows[i];
+		if (rows[i].row->kind == DETECTION_FOUND)
+			scratch->found[p.found_count++] = rows[i].row;
 	if (p.found_count)
-		qsort(found, p.found_count, sizeof *found, by_row_score);
+		qsort(scratch->found, p.found_count, sizeof *scratch->found, by_row_score);
+	memset(scratch->taken, 0, p.truth_count * sizeof *scratch->taken);
 	out->truths += p.plain_count;
 	match_all(&p, out);
-	arena_done(&a);
 }
 
 // Average over the recalls at threshold `at`; hits by falling score. `precision` and `recall` are scratch [count].
@@ -149,43 +170,36 @@ static double at_threshold(const struct hits *h, int at, double *precision, doub
 	return sum / DETECTION_RECALLS;
 }
 
-static int by_number(const void *a, const void *b)
-{
-	const double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-// The classes that have a truth, each once.
-static size_t classes_of(double *out, const struct detection *rows, size_t count)
-{
-	size_t n = 0, kept = 0;
-
-	for (size_t i = 0; i < count; i++)
-		if (rows[i].kind == DETECTION_TRUTH)
-			out[n++] = rows[i].label;
-	if (n)
-		qsort(out, n, sizeof *out, by_number);
-	for (size_t i = 0; i < n; i++)
-		if (!i || out[i] != out[i - 1])
-			out[kept++] = out[i];
-	return kept;
-}
-
 struct average_precision average_precision(const struct detection *rows, const int64_t *first, size_t count)
 {
 	struct arena a = { 0 };
 	const size_t all = (size_t)first[count];
-	double *classes = ARENA_ARRAY(&a, all + 1, double), *precision = ARENA_ARRAY(&a, all + 1, double),
-	       *recall = ARENA_ARRAY(&a, all + 1, double), sum = 0, of_50 = 0;
+	const struct scratch scratch = { ARENA_ARRAY(&a, all + 1, const struct detection *),
+		ARENA_ARRAY(&a, all + 1, const struct detection *), ARENA_ARRAY(&a, all + 1, uint32_t) };
+	double *precision = ARENA_ARRAY(&a, all + 1, double), *recall = ARENA_ARRAY(&a, all + 1, double), sum = 0, of_50 = 0;
 	struct hit *items = ARENA_ARRAY(&a, all + 1, struct hit);
-	const size_t class_count = classes_of(classes, rows, all);
+	struct placed *placed = ARENA_ARRAY(&a, all + 1, struct placed);
+	size_t class_count = 0;
 
-	for (size_t c = 0; c < class_count; c++) {
+	for (size_t i = 0; i < count; i++)
+		for (int64_t k = first[i]; k < first[i + 1]; k++)
+			placed[k] = (struct placed){ &rows[k], i };
+	if (all)
+		qsort(placed, all, sizeof *placed, by_class_and_picture);
+	for (size_t begin = 0, end; begin < all;) { // of each class that has a truth
 		struct hits h = { .items = items };
+		const double label = placed[begin].row->label;
 
-		for (size_t i = 0; i < count; i++)
-			take_picture(&h, rows + first[i], (size_t)(first[i + 1] - first[i]), classes[c]);
+		while (begin < all && placed[begin].row->label == label) {
+			for (end = begin + 1;
+				end < all && placed[end].row->label == label && placed[end].picture == placed[begin].picture;)
+				end++;
+			take_picture(&h, placed + begin, end - begin, &scratch);
+			begin = end;
+		}
+		if (!h.truths)
+			continue;
+		class_count++;
 		if (h.count)
 			qsort(h.items, h.count, sizeof *h.items, by_falling_score);
 		for (int at = 0; at < DETECTION_THRESHOLDS; at++) {

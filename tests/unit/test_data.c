@@ -360,6 +360,11 @@ static void test_rounding(void **state)
 		x.sum[i] = 2.1;
 	r = judged(&a, &x, &ref, false, VERDICT_WRONG);
 	assert_true(r.data_value > r.data_reference);
+	x.sum[5] = ref.sum[5] = 1e4; // what makes both infinite excuses no other
+	r = judged(&a, &x, &ref, false, VERDICT_WRONG);
+	assert_true(isinf(r.data_value) && isinf(r.data_reference));
+	x.sum[5] = 2.1;
+	ref.sum[5] = 2;
 	x.broken = 1;
 	x.sum[3] = NAN;
 	r = judged(&a, &x, &ref, true, VERDICT_WRONG);
