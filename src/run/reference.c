@@ -592,7 +592,8 @@ struct judging {
 	size_t wrong;                   // outputs
 	struct names of_no_token, idle; // of total
 	struct outputs ours, theirs;
-	bool *held; // which outputs of the answer were compared
+	const struct tensor *mask; // mask_of the answer
+	bool *held;                // which outputs of the answer were compared
 };
 
 static void judge_output(struct judging *j, const struct tensor *r, bool has_encoder)
@@ -623,7 +624,7 @@ static void judge_output(struct judging *j, const struct tensor *r, bool has_enc
 	if (o && o != &made)
 		j->held[o - j->answer->tensors] = true;
 	if (o)
-		judge_tensor(o, r, padding_for(&padded, ref, r, j->answer->mask, has_encoder), bound, ref->by, j->a, &check);
+		judge_tensor(o, r, padding_for(&padded, ref, r, j->mask, has_encoder), bound, ref->by, j->a, &check);
 	else
 		check.cause = arena_printf(j->a, "%s: the reference has this output, the model has not", r->name);
 	if (text_is(r->name, "best_logits")) // of one token each: which place has the largest means nothing
@@ -644,6 +645,22 @@ static void judge_output(struct judging *j, const struct tensor *r, bool has_enc
 	add_total(&j->total, &check, j->a);
 }
 
+// The mask by which places count as padding; one of floats that holds another number than 0 and 1 (added to scores, say) leaves
+// nothing out.
+static const struct tensor *mask_of(const struct answer *x)
+{
+	const struct tensor *mask = x->mask;
+	size_t count = 0;
+	bool is_plain = mask && tensor_count(mask->rank, mask->dim, &count) && mask->nbytes >= count * dtype_size(mask->dtype);
+
+	for (size_t i = 0; is_plain && i < count; i++) {
+		const double value = tensor_get(mask, i);
+
+		is_plain = value == 0 || value == 1;
+	}
+	return is_plain ? mask : NULL;
+}
+
 enum verdict reference_judge(const struct reference *ref, const struct answer *x, struct bound usual, struct arena *a,
 	struct row *row, json_t **checks)
 {
@@ -658,6 +675,7 @@ enum verdict reference_judge(const struct reference *ref, const struct answer *x
 
 	j.all = json_array();
 	j.held = ARENA_ARRAY(a, x->count + 1, bool);
+	j.mask = mask_of(x);
 	j.ours = outputs_of(x, a);
 	j.theirs = outputs_of(&ref->answer, a);
 	const bool has_encoder = find_output(&j.theirs, &nothing, "encoder_last_hidden_state") != NULL;
@@ -673,8 +691,8 @@ enum verdict reference_judge(const struct reference *ref, const struct answer *x
 		j.total.bound_by = "not finite";
 	row->not_judged = arena_join(a, arena_join(a, row->not_judged, ", ", j.total.of_no_token), ", ", j.total.idle);
 	if (x->tokens) {
-		row->perplexity = judge_perplexity(find_output(&j.ours, &nothing, "logits"), x->tokens, x->mask);
-		row->perplexity_float32 = judge_perplexity(find_output(&j.theirs, &nothing, "logits"), x->tokens, x->mask);
+		row->perplexity = judge_perplexity(find_output(&j.ours, &nothing, "logits"), x->tokens, j.mask);
+		row->perplexity_float32 = judge_perplexity(find_output(&j.theirs, &nothing, "logits"), x->tokens, j.mask);
 	}
 	if (checks)
 		*checks = json_incref(j.all);

@@ -577,6 +577,9 @@ static const struct {
 	{ "latency_ms", "NOT latency_ms BETWEEN latency_min_ms AND latency_max_ms" },
 	{ "samples", "samples = 0 AND latency_ms IS NOT NULL" },
 	{ "nodes_on_platform", "NOT nodes_on_platform BETWEEN 0 AND nodes" },
+	{ "data_p", // data_judge
+		"data_worse > data_better AND data_p < 0.05 AND CASE WHEN data_metric IN ('perplexity', 'word error rate') THEN "
+		"data_value > data_reference ELSE data_value < data_reference END" },
 	{ "nodes_elsewhere", "nodes_elsewhere > 0 AND nodes_on_platform = 0 AND fallback_allowed IS DISTINCT FROM TRUE" },
 };
 

@@ -135,6 +135,36 @@ static void one_name_holds_one_output(void **state)
 	arena_done(&a);
 }
 
+// A mask of floats that is no mask leaves nothing out.
+static void float_masks(void **state)
+{
+	static float numbers[2 * TOKENS] = { 1, 1, 1, 1, 1, 1, 1, 0 };
+	static const struct {
+		float last;
+		enum verdict verdict;
+	} rows[] = { { 0, VERDICT_RIGHT }, { -1, VERDICT_WRONG }, { NAN, VERDICT_WRONG } };
+	struct tensor theirs = of("last_hidden_state", 3, zeros), ours = of("last_hidden_state", 3, ones);
+	const struct reference ref = { .name = "another engine", .by = BY_ENGINE, .answer = { .tensors = &theirs, .count = 1 } };
+
+	(void)state;
+	memset(ones, 0, sizeof ones);
+	ones[2 * (2 * TOKENS - 1)] = 1; // in the last token
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		const struct tensor words = {
+			.dtype = DTYPE_F32, .rank = 2, .dim = { 2, TOKENS }, .data = numbers, .nbytes = sizeof numbers
+		};
+		struct arena a = { 0 };
+		struct row row;
+
+		numbers[2 * TOKENS - 1] = rows[i].last;
+		row_init(&row);
+		assert_int_equal(reference_judge(&ref, &(struct answer){ .tensors = &ours, .count = 1, .mask = &words },
+					 bound_for(DTYPE_F32), &a, &row, NULL),
+			rows[i].verdict);
+		arena_done(&a);
+	}
+}
+
 static void what_lies_on_tokens_is_left_out_where_there_is_none(void **state)
 {
 	int64_t left_out;
@@ -381,6 +411,7 @@ static void values_as_small_as_rounding_prove_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(float_masks),
 		cmocka_unit_test(one_name_holds_one_output),
 		cmocka_unit_test(spellings_of_one_name),
 		cmocka_unit_test(names_that_are_too_many_are_counted),
