@@ -157,8 +157,9 @@ import json, os, sys
 os.mkdir("eats")
 content = json.load(open(sys.argv[1] + "/tokenizer.json"))
 content["added_tokens"] = []
-content["model"] = {"type": "WordLevel", "vocab": {"t%07d" % i: i for i in range(900000)}, "unk_token": "t0000000"}
-json.dump(content, open("eats/tokenizer.json", "w"))
+content["model"] = {"type": "WordLevel", "vocab": {"": 0}, "unk_token": "t0000000"}
+vocabulary = ",".join(['"t%07d":%d' % (i, i) for i in range(900000)]) # a dictionary of them takes four times as long
+open("eats/tokenizer.json", "w").write(json.dumps(content).replace('{"": 0}', "{" + vocabulary + "}"))
 open("eats/cases.jsonl", "w").write('{"text":"a","ids":[0]}\n')
 PY
 bounded 2 3 300 "$ASSAY" conform --memory 0.03 "$before" eats "$behind"

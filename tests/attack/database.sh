@@ -59,8 +59,10 @@ forge tables "$(seq -f 'CREATE TABLE t%.0f(x INTEGER);' 20) CREATE TABLE \"../ou
 bounded 0 60 1000 "$ASSAY" export -o exports/all --db tables.duckdb
 [ "$(ls exports)" = all ] || fail "exported outside of the folder: $(ls exports)"
 [ ! -e exports/all/t1.parquet ] && [ -e exports/all/cell.parquet ] || fail "exported: $(ls exports/all)"
-code 0 "$ASSAY" import exports/all --db new.duckdb
-has out '1 of them new'
+if [ -n "${ASSAY_LONG:-}" ]; then # cli.import_export does
+	code 0 "$ASSAY" import exports/all --db new.duckdb
+	has out '1 of them new'
+fi
 code 0 "$ASSAY" export -o mine.csv --db tables.duckdb mine
 grep -qx x mine.csv || fail "a table of the user's own: $(cat mine.csv)"
 

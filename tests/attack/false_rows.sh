@@ -17,7 +17,7 @@ for table in machine run model artifact cell event; do
 	cell) again="INSERT INTO cell SELECT * REPLACE (id + 1000 AS id, id AS origin_id) FROM cell" ;;
 	esac
 	all="${all:-}$again;"
-	[ -n "${ASSAY_LONG:-}" ] || [ "$table" = machine ] || [ "$table" = cell ] || continue
+	[ -n "${ASSAY_LONG:-}" ] || [ "$table" = cell ] || continue
 	forgeries+=("twice_$table" "$again")
 done
 # Of another machine, with an event of no cell.
@@ -161,7 +161,7 @@ refused 'joined.duckdb: row 1: its event says wrong, and its measurement right' 
 # A column of another type becomes another number where it is taken in: 0.4 of a run is none.
 forge type "DROP VIEW hardware_results; DROP VIEW result; ALTER TABLE measurement ALTER COLUMN samples TYPE DOUBLE; UPDATE measurement SET samples = 0.4"
 refused 'type.duckdb: row 1 says right, and its samples is 0: assay wrote no such row' "$ASSAY" import type.duckdb --db taken.duckdb
-code 0 "$ASSAY" import "$base" --db taken.duckdb
+[ -z "${ASSAY_LONG:-}" ] || code 0 "$ASSAY" import "$base" --db taken.duckdb
 # A schema of a name that DuckDB has for a catalog: its own sentence, which names no cause, was all that was said.
 forge catalogs "CREATE SCHEMA temp; CREATE SCHEMA system; CREATE SCHEMA memory; CREATE SCHEMA catalogs"
 code 0 "$ASSAY" query runs --db catalogs.duckdb

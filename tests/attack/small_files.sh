@@ -103,8 +103,9 @@ def named(text, kind, shape, content):
 for text, t in json.loads(data[8:begin]).items():
     if text != "__metadata__":
         pickle += named(text, {"F32": b"Float", "I64": b"Long"}[t["dtype"]], t["shape"], data[begin + t["data_offsets"][0]:begin + t["data_offsets"][1]])
-place = lambda a, b: (a // window - b // window + window - 1) * (2 * window - 1) + a % window - b % window + window - 1
-pickle += named("x.relative_position_index", b"Long", [window ** 2] * 2, b"".join(struct.pack("<q", place(a, b)) for a in range(window ** 2) for b in range(window ** 2)))
+of = [a // window * (2 * window - 1) + a % window for a in range(window ** 2)]
+middle = (window - 1) * 2 * window
+pickle += named("x.relative_position_index", b"Long", [window ** 2] * 2, b"".join(struct.pack("<%dq" % len(of), *[a - b + middle for b in of]) for a in of))
 pickle += b"q\x01" + b"".join(b"X\x1d\0\0\0x%04d.relative_position_index" % i + b"h\x01" for i in range(2000)) + b"u."
 os.remove("places/model.safetensors")
 with zipfile.ZipFile("places/pytorch_model.bin", "w", zipfile.ZIP_STORED) as z:
@@ -151,7 +152,7 @@ safetensors(folder("words", dict(BERT, quantization_config={"quant_method": "fp8
 parts = (("qweight", "I32", [1, 8], 32), ("qzeros", "I32", [1, 1], 4), ("scales", "F16", [1, 8], 16))
 places = [(i, 2000 * sum(p[3] for p in parts[:k]) + i * part[3], part) for k, part in enumerate(parts) for i in range(2000)]
 safetensors(folder("blocks", dict(BERT, quantization_config={"quant_method": "gptq", "bits": 4, "group_size": -1, "modules_in_block_to_quantize": [[]] * 250000 + [[""]]}))
-            + "model.safetensors", json.dumps({"m%d.%s" % (i, name): {"dtype": dtype, "shape": shape, "data_offsets": [at, at + n]} for i, at, (name, dtype, shape, n) in places}).encode(),
+            + "model.safetensors", b"{" + b",".join(b'"m%d.%s":{"dtype":"%s","shape":[%d,%d],"data_offsets":[%d,%d]}' % (i, name.encode(), dtype.encode(), *shape, at, at + n) for i, at, (name, dtype, shape, n) in places) + b"}",
             b"\0" * (2000 * sum(p[3] for p in parts)))
 zipped("zip-negated", b"\x80\x02}(X\x01\0\0\0k" + TENSOR[:-2] + b"}(X\x03\0\0\0neg\x88u" + TENSOR[-2:] + b"u.")
 with zipfile.ZipFile(folder("zip-beside") + "pytorch_model.bin", "w", zipfile.ZIP_STORED) as z:
