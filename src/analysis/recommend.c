@@ -72,33 +72,37 @@ static bool same_question(const struct recommend_ask *ask, const struct report_c
 	return report_alike(x, y, any_batch(ask) ? but | BUT_BATCH : but);
 }
 
-static size_t alike(const struct summary *s, const struct recommend_ask *ask, const struct report_cell *c)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < s->cell_count; i++)
-		n += is_of(ask, &s->cells[i]) && report_is_ranked(&s->cells[i]) && same_question(ask, c, &s->cells[i]);
-	return n;
-}
-
-// The whole model before a shortened one, then the question that most rows answer, then the newest.
+// The whole model before a shortened one, then the question that most rows answer, then the newest; of the newest questions, each
+// of which is held against the others.
 static const struct report_cell *choose_question(const struct summary *s, const struct recommend_ask *ask)
 {
-	const struct report_cell *best = NULL;
-	size_t most = 0;
+	enum { QUESTIONS_MOST = 256 };
+	struct {
+		const struct report_cell *newest;
+		size_t rows;
+	} all[QUESTIONS_MOST];
+	size_t count = 0, best = 0, k;
 
-	for (size_t i = 0; i < s->cell_count; i++) {
+	for (size_t i = s->cell_count; i-- > 0;) {
 		const struct report_cell *c = &s->cells[i];
 		if (!is_of(ask, c) || !report_is_ranked(c))
 			continue;
-		size_t n = alike(s, ask, c);
-		bool whole = c->row.layers == ROW_NONE, best_whole = best != NULL && best->row.layers == ROW_NONE;
-		if (best == NULL || whole > best_whole || (whole == best_whole && n >= most)) {
-			best = c;
-			most = n;
+		for (k = 0; k < count && !same_question(ask, all[k].newest, c); k++)
+			;
+		if (k < count) {
+			all[k].rows++;
+		} else if (count < QUESTIONS_MOST) {
+			all[count].newest = c;
+			all[count++].rows = 1;
 		}
 	}
-	return best;
+	for (k = 1; k < count; k++) {
+		const bool whole = all[k].newest->row.layers == ROW_NONE, best_whole = all[best].newest->row.layers == ROW_NONE;
+
+		if (whole > best_whole || (whole == best_whole && all[k].rows > all[best].rows))
+			best = k;
+	}
+	return count > 0 ? all[best].newest : NULL;
 }
 
 static const char *use_of(struct arena *a, const struct report_cell *c, bool with_batch)

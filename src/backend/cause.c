@@ -60,7 +60,7 @@ static const struct signature table[] = {
 		"let this user execute it, or take it out of PATH" },
 	{ NULL, NULL, "in which a browser may be, cannot be looked into: ", STATUS_NOT_ASKED, 0, NULL,
 		"let this user into that folder, or take it out of PATH" },
-	{ NULL, NULL, "in which .* may be, cannot be read: ", STATUS_NOT_ASKED, 0, NULL,
+	{ NULL, NULL, "in which [^\",]* may be, cannot be read: ", STATUS_NOT_ASKED, 0, NULL,
 		"give this user the right to read that folder, or name another one: ASSAY_ENGINE_PATH" },
 	{ NULL, NULL, "; somebody, or the kernel for want of memory, ended it", STATUS_NOT_ASKED, 0, NULL,
 		"is memory limited (a control group, a container), or used up?" },
@@ -68,7 +68,7 @@ static const struct signature table[] = {
 	{ NULL, NULL, "the cache (is not used|\\(ASSAY_CACHE names another\\)): ", STATUS_NOT_ASKED, 0, NULL,
 		"make it a folder of your own, or name another in ASSAY_CACHE" },
 	// openvino_devices.c
-	{ "openvino", NULL, "its (plugin|reader of ONNX files) .* cannot be opened: ", STATUS_NOT_ASKED, 0, NULL,
+	{ "openvino", NULL, "its (plugin|reader of ONNX files) [^,;\"]* cannot be opened: ", STATUS_NOT_ASKED, 0, NULL,
 		"is that file whole, and may this user read it? `assay setup` brings OpenVINO anew" },
 	// of the loader: what is there is damaged, or of another machine, and no other engine answers for it
 	{ NULL, NULL,
@@ -313,9 +313,25 @@ static bool is_word(uint8_t byte)
 	return isalnum(byte) != 0 || byte >= 128;
 }
 
-// Do the letters and digits of these words stand in the file in their order? Engines and the way here change what lies between.
+// How many of these letters, at most, stand in the file side by side but for what is no letter.
+static size_t longest_in(const uint8_t *data, size_t nbytes, const uint8_t *letters, size_t n)
+{
+	size_t longest = 0;
+
+	for (const uint8_t *at = data; longest < n && (at = memchr(at, letters[0], (size_t)(data + nbytes - at))); at++) {
+		size_t k = 1;
+		for (const uint8_t *p = at + 1; k < n && p < data + nbytes && (!is_word(*p) || *p == letters[k]); p++)
+			k += is_word(*p);
+		longest = k > longest ? k : longest;
+	}
+	return longest;
+}
+
+// Do the letters and digits of these words stand in the file, in their order, in one piece or in a few that an engine put side by
+// side (a domain, an operator, a node)? Engines and the way here change what lies between.
 static bool is_own(const char *words, size_t length)
 {
+	enum { PIECES_MOST = 4, PIECE_LEAST = 6 };
 	struct arena a = { 0 };
 	uint8_t *letters = ARENA_ARRAY(&a, length + 1, uint8_t);
 	const uint8_t *data;
@@ -326,14 +342,21 @@ static bool is_own(const char *words, size_t length)
 		if (is_word((uint8_t)words[i]))
 			letters[n++] = (uint8_t)words[i];
 	if (n > 0 && file_map(&a, own_file, &data, &nbytes, NULL) == STATUS_OK && nbytes > 0)
-		for (const uint8_t *at = data; !found && (at = memchr(at, letters[0], (size_t)(data + nbytes - at))); at++) {
-			size_t k = 1;
-			for (const uint8_t *p = at + 1; k < n && p < data + nbytes && (!is_word(*p) || *p == letters[k]); p++)
-				k += is_word(*p);
-			found = k == n;
+		for (size_t pieces = 0, at = 0; !found && pieces < PIECES_MOST; pieces++) {
+			const size_t k = longest_in(data, nbytes, letters + at, n - at);
+
+			at += k;
+			found = at == n;
+			if (k < PIECE_LEAST)
+				break;
 		}
 	arena_done(&a);
 	return found;
+}
+
+bool cause_is_own(const char *words)
+{
+	return own_file && is_own(words, strlen(words));
 }
 
 static const struct signature *look_up(const char *engine, const char *provider, const char *message, regmatch_t found[CAPTURES])

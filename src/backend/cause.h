@@ -32,6 +32,7 @@ enum status cause_in_the_way(const char *engine, const char *provider, enum stat
 // The user's .onnx that this thread's next messages are about; NULL: none. Engines repeat the names of its nodes and tensors:
 // words that stand in it, whatever lies between their letters, say nothing of the machine and are no known message. *path stays.
 void cause_set_file(const char *path);
+bool cause_is_own(const char *words); // do these?
 
 // For tests and documents.
 size_t cause_count(void);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "backend/outline.h"
+#include "backend/cause.h"
 #include "base/text.h"
 
 // ---- library ------------------------------------------------------------------------------------------------------------
@@ -67,7 +68,7 @@ enum status ov_check(const struct ov_library *l, ov_status_e code, const char *d
 		if (strstr(text, unsupported[i]))
 			st = STATUS_UNSUPPORTED;
 	for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
-		if (strstr(text, memory[i]))
+		if (strstr(text, memory[i]) && !cause_is_own(memory[i]))
 			st = STATUS_NO_MEMORY;
 	for (char *c = text; *c; c++)
 		if (*c == '\n' || *c == '\r' || *c == '\t')

@@ -311,10 +311,10 @@ static void answer(const struct target *t, size_t index, const char *folder, int
 	enum status st;
 
 	say(json_pack("{s:s, s:I}", "event", "start", "index", (json_int_t)index));
+	cause_set_file(NULL); // of the case before
 	st = conform_is_node(folder, &w.arena)          ? run_node(&w, t, folder, &err)
 		: conform_is_pipeline(folder, &w.arena) ? run_pipeline(&w, t, folder, rows, &err)
 							: run_case(&w, t, folder, rows, &err);
-	cause_set_file(conform_is_node(folder, &w.arena) ? w.artifact.graph_path : NULL);
 	if (st && !w.differs && !w.untaken && !w.took_none)
 		st = cause_in_the_way(t->route->engine, t->route->provider, st, &err);
 	enum verdict v = !st  ? VERDICT_RIGHT

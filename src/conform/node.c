@@ -11,6 +11,7 @@
 
 #include "artifact/artifact.h"
 #include "artifact/identity.h"
+#include "backend/cause.h"
 #include "backend/outline.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -172,7 +173,11 @@ static enum status run(struct conform_node *n, const struct target *t, const cha
 	struct outline_arithmetic what = { 0 };
 	struct outline o = { 0 };
 	const char *path = arena_printf(a, "%s/model.onnx", folder);
+	char *whole = realpath(path, NULL);
 	enum status st = model_check_places(path, err);
+
+	cause_set_file(whole ? arena_strdup(a, whole) : NULL); // engines are called from the root folder
+	free(whole);
 
 	if (st) {
 		n->untaken = true;

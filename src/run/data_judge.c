@@ -177,23 +177,18 @@ static void compare(const struct scores *x, const struct scores *ref, struct are
 	r->data_top5_reference = top_of(ref);
 }
 
-// Are the outputs for example i not finite? Of a mask without a class that is judged neither side knows.
-static bool is_broken(const struct scores *s, size_t i)
-{
-	bool is = isnan(s->sum[i]);
-
-	for (int64_t k = s->first[i]; k < s->first[i + 1]; k++)
-		is = is || s->chosen[k] < 0;
-	return is;
-}
-
-// Examples whose outputs are not finite, and float32's are.
+// Examples whose outputs are not finite at a place, or of metrics without places at all, where float32's are.
 static size_t broken_alone(const struct scores *x, const struct scores *ref)
 {
 	size_t count = 0;
 
-	for (size_t i = 0; i < x->count; i++)
-		count += is_broken(x, i) && !is_broken(ref, i);
+	for (size_t i = 0; i < x->count; i++) {
+		bool is = isnan(x->sum[i]) && !isnan(ref->sum[i]);
+
+		for (int64_t k = x->first[i]; k < x->first[i + 1]; k++)
+			is = is || (x->chosen[k] < 0 && ref->chosen[k] >= 0);
+		count += is;
+	}
 	return count;
 }
 

@@ -638,11 +638,12 @@ static void judge_numbers(const struct tensor *output, const struct bound *bound
 			classes->missed, classes->rows);
 }
 
-// Sums of squares of float64 may be infinite, or 0 beside values that are not: then they say nothing.
-static bool leaves_range(const struct sums *sum, const struct check *out)
+// The sum of a reference's squares in float64 may be infinite, or 0 beside values that are not: then it says nothing of an error
+// that the bound of single values allows.
+static bool leaves_range(const struct sums *sum, const struct bound *bound, const struct check *out)
 {
-	return !isfinite(sum->error2) || !isfinite(sum->reference2) || !isfinite(sum->output2) ||
-		(out->reference_absmax > 0 && sum->reference2 < DBL_MIN) || sum->error2 < DBL_MIN;
+	return (!isfinite(sum->reference2) || (out->reference_absmax > 0 && sum->reference2 < DBL_MIN)) &&
+		out->max_abs_error <= bound->max_abs * fmax(1, out->reference_absmax);
 }
 
 void judge_tensor(const struct tensor *output, const struct tensor *reference, const struct padded *padded, struct bound bound,
@@ -705,7 +706,7 @@ void judge_tensor(const struct tensor *output, const struct tensor *reference, c
 	if (!out->cause && !sum.numbers && out->compared) {
 		out->decided_by = "nothing";
 		out->not_judged = "no finite value in it";
-	} else if (!out->cause && out->max_abs_error > 0 && leaves_range(&sum, out)) {
+	} else if (!out->cause && out->max_abs_error > 0 && leaves_range(&sum, &bound, out)) {
 		out->decided_by = "nothing";
 		out->not_judged = "the squares of its values leave the range of float64";
 	} else if (!out->cause) {

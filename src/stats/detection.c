@@ -179,18 +179,19 @@ struct average_precision average_precision(const struct detection *rows, const i
 	double *precision = ARENA_ARRAY(&a, all + 1, double), *recall = ARENA_ARRAY(&a, all + 1, double), sum = 0, of_50 = 0;
 	struct hit *items = ARENA_ARRAY(&a, all + 1, struct hit);
 	struct placed *placed = ARENA_ARRAY(&a, all + 1, struct placed);
-	size_t class_count = 0;
+	size_t class_count = 0, n = 0;
 
 	for (size_t i = 0; i < count; i++)
 		for (int64_t k = first[i]; k < first[i + 1]; k++)
-			placed[k] = (struct placed){ &rows[k], i };
-	if (all)
-		qsort(placed, all, sizeof *placed, by_class_and_picture);
-	for (size_t begin = 0, end; begin < all;) { // of each class that has a truth
+			if (!isnan(rows[k].label))
+				placed[n++] = (struct placed){ &rows[k], i };
+	if (n)
+		qsort(placed, n, sizeof *placed, by_class_and_picture);
+	for (size_t begin = 0, end; begin < n;) { // of each class that has a truth
 		struct hits h = { .items = items };
 		const double label = placed[begin].row->label;
 
-		while (begin < all && placed[begin].row->label == label) {
+		while (begin < n && placed[begin].row->label == label) {
 			for (end = begin + 1;
 				end < all && placed[end].row->label == label && placed[end].picture == placed[begin].picture;)
 				end++;

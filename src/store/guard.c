@@ -577,9 +577,16 @@ static const struct {
 	{ "latency_ms", "NOT latency_ms BETWEEN latency_min_ms AND latency_max_ms" },
 	{ "samples", "samples = 0 AND latency_ms IS NOT NULL" },
 	{ "nodes_on_platform", "NOT nodes_on_platform BETWEEN 0 AND nodes" },
-	{ "data_p", // data_judge
-		"data_worse > data_better AND data_p < 0.05 AND CASE WHEN data_metric IN ('perplexity', 'word error rate') THEN "
-		"data_value > data_reference ELSE data_value < data_reference END" },
+	// data_judge: the sign test is certain from 6 to none on, and where the counts differ by 2.2 of their deviations.
+	{ "data_worse",
+		"data_worse > data_better AND ((data_better = 0 AND data_worse >= 6) OR (data_worse - data_better - 1) * "
+		"(data_worse - data_better - 1) > 5 * (data_worse + data_better)) AND CASE WHEN isinf(data_value) AND "
+		"isinf(data_reference) THEN TRUE WHEN data_metric IN ('perplexity', 'word error rate') THEN data_value > "
+		"data_reference ELSE data_value < data_reference END" },
+	{ "data_worse", "data_worse > 0 AND (data_reference IS NULL OR data_better IS NULL)" },
+	{ "data_metric",
+		"data_metric NOT IN ('accuracy', 'token accuracy', 'perplexity', 'cosine', 'word error rate', 'mAP', 'mean "
+		"IoU')" },
 	{ "nodes_elsewhere", "nodes_elsewhere > 0 AND nodes_on_platform = 0 AND fallback_allowed IS DISTINCT FROM TRUE" },
 };
 

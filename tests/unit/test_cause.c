@@ -411,6 +411,10 @@ static void words_of_a_file(void **state)
 	assert_int_equal(
 		cause_status("ort", NULL, "running Gather node. Name:'Too many open files'", STATUS_FAILED), STATUS_FAILED);
 	assert_int_equal(cause_status("ort", NULL, "x: std::bad_alloc", STATUS_FAILED), STATUS_NO_MEMORY);
+	// Two names that the engine put side by side, in another order than the file's.
+	assert_int_equal(
+		cause_status("ort", NULL, "No Op registered for files: Too many open files", STATUS_FAILED), STATUS_FAILED);
+	assert_true(cause_is_own("many open files; Too many") && !cause_is_own("bad_alloc"));
 	cause_set_file(NULL);
 	assert_true(cause_find(&c, &a, "ort", "cpu", "open: Too many open files"));
 	unlink(path);

@@ -92,8 +92,16 @@ static void test_forged_rows(void **state)
 		{ VALUES, "UPDATE measurement SET latency_p90_ms = 1", "and its latency_p90_ms is 1.0:" },
 		{ VALUES,
 			"UPDATE measurement SET data_metric = 'accuracy', data_value = 0.5, data_reference = 1, data_worse = 9, "
-			"data_better = 0, data_p = 0.004",
-			"row 1 says right, and its data_p is 0.004:" },
+			"data_better = 0",
+			"row 1 says right, and its data_worse is 9:" },
+		{ VALUES,
+			"UPDATE measurement SET data_metric = 'perplexity', data_value = 'inf', data_reference = 'inf', "
+			"data_worse = 190, "
+			"data_better = 20",
+			"and its data_worse is 190:" },
+		{ VALUES, "UPDATE measurement SET data_metric = 'cosine', data_value = 0.1, data_worse = 1, data_better = 0",
+			"and its data_worse is 1:" },
+		{ VALUES, "UPDATE measurement SET data_metric = 'Accuracy'", "and its data_metric is Accuracy:" },
 		{ VALUES, "UPDATE measurement SET cosine = -1", "row 1 says right, and its cosine is -1.0:" },
 		{ VALUES, "UPDATE measurement SET nodes = 9, nodes_on_platform = 0, nodes_elsewhere = 9",
 			"and its nodes_elsewhere is 9:" },

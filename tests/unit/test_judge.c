@@ -304,6 +304,39 @@ static void huge_values_hide_no_others(void **state)
 	arena_done(&a);
 }
 
+// Squares of float64 that are infinite or 0 hide nothing that the bound of single values does not allow.
+static void squares_beyond_float64(void **state)
+{
+	enum { COUNT = 64 };
+	static const struct {
+		double scale, error; // of one of the small values, and of the large one: shares of themselves
+		double large;
+		bool right;
+		const char *decided_by;
+	} rows[] = { { 1, 0.01, 0, false, "NMSE of small values" }, { 1.4e152, 0.01, 0, true, "nothing" },
+		{ 1, 0, 1e160, false, "max abs" }, { 1e-170, 2, 0, true, "nothing" }, { 1.4e152, 0, 0, true, NULL } };
+	double r[COUNT], x[COUNT];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct arena a = { 0 };
+		struct check c = { .name = "y" };
+		const struct tensor output = { .dtype = DTYPE_F64, .rank = 1, .dim = { COUNT }, .data = x, .nbytes = sizeof x };
+		struct tensor reference = output;
+
+		for (int k = 0; k < COUNT; k++) {
+			r[k] = (k % 7 + 1) * (k ? 1 : 1500) * rows[i].scale;
+			x[k] = r[k] * (1 + (k ? rows[i].error : rows[i].large));
+		}
+		reference.data = r;
+		judge_tensor(&output, &reference, NULL, bound_for(DTYPE_F32), BY_GOLDEN, &a, &c);
+		if (c.right != rows[i].right || (rows[i].decided_by && !!c.not_judged != rows[i].right))
+			fail_msg("row %zu: %s, %s, %s", i, c.right ? "right" : "wrong", c.decided_by,
+				c.cause ? c.cause : c.not_judged);
+		arena_done(&a);
+	}
+}
+
 // Golden values that a file claims beside one huge value, or on top of an offset, which the bounds of the whole allow.
 static void what_says_nothing_is_not_right(void **state)
 {
@@ -680,6 +713,7 @@ int main(void)
 		cmocka_unit_test(padding_of_a_cache_lies_along_its_third_axis),
 		cmocka_unit_test(outputs_near_zero_may_round),
 		cmocka_unit_test(huge_values_hide_no_others),
+		cmocka_unit_test(squares_beyond_float64),
 		cmocka_unit_test(what_says_nothing_is_not_right),
 		cmocka_unit_test(groups_are_judged_by_themselves),
 		cmocka_unit_test(values_between_hide_nothing),
