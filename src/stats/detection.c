@@ -193,7 +193,7 @@ struct average_precision average_precision(const struct detection *rows, const i
 
 		while (begin < n && placed[begin].row->label == label) {
 			for (end = begin + 1;
-				end < all && placed[end].row->label == label && placed[end].picture == placed[begin].picture;)
+				end < n && placed[end].row->label == label && placed[end].picture == placed[begin].picture;)
 				end++;
 			take_picture(&h, placed + begin, end - begin, &scratch);
 			begin = end;

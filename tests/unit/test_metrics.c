@@ -112,6 +112,10 @@ static void test_boxes(void **state)
 		near(is.at_50, json_object_get(set, "at_50"));
 	}
 	assert_true(isnan(average_precision(NULL, (const int64_t[]){ 0 }, 0).mean));
+	// A label that is no number, which only a file of scores can have, is of no class.
+	const struct detection odd[] = { { DETECTION_TRUTH, 1, 0, { 0, 0, 9, 9 } },
+		{ DETECTION_TRUTH, (double)NAN, 0, { 0, 0, 9, 9 } }, { DETECTION_FOUND, 1, 0.5, { 0, 0, 9, 9 } } };
+	assert_true(average_precision(odd, (const int64_t[]){ 0, 3 }, 1).mean > 0.99);
 }
 
 static void test_masks(void **state)
