@@ -311,14 +311,20 @@ const char *computing_behind_prefix(const char *module)
 	return module;
 }
 
+static bool ends_with_any(const char *name, const char *const *ends, size_t count)
+{
+	bool is = false;
+
+	for (size_t i = 0; i < count; i++)
+		is = is || text_ends(name, ends[i]);
+	return is;
+}
+
 bool computing_is_embedding(const char *module)
 {
 	static const char *const tables[] = { "embed_tokens", "wte", "word_embeddings", "embed_in" };
-	bool is = false;
 
-	for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
-		is = is || text_ends(module, tables[i]);
-	return is;
+	return ends_with_any(module, tables, sizeof tables / sizeof *tables);
 }
 
 // ---- what they leave ----------------------------------------------------------------------------------------------------
@@ -481,15 +487,6 @@ static int by_name_in_layers(const void *a, const void *b)
 	}
 }
 
-static bool is_any_of(const char *name, const char *const *ends, size_t count)
-{
-	bool is = false;
-
-	for (size_t i = 0; i < count; i++)
-		is = is || text_ends(name, ends[i]);
-	return is;
-}
-
 // Of a module that is a linear layer in every class that has it? Of GPT-2's, whose matrices are [in, out], none is.
 static bool is_linear(const struct weight *w)
 {
@@ -504,15 +501,15 @@ static bool is_linear(const struct weight *w)
 		WEIGHT_OF("SelfAttention.v"), WEIGHT_OF("SelfAttention.o") };
 	static const char *const either[] = { WEIGHT_OF("c_attn"), WEIGHT_OF("c_fc") };
 #undef WEIGHT_OF
-	return is_any_of(w->name, linear, sizeof linear / sizeof *linear) ||
-		(w->dim[0] > w->dim[1] && is_any_of(w->name, either, sizeof either / sizeof *either));
+	return ends_with_any(w->name, linear, sizeof linear / sizeof *linear) ||
+		(w->dim[0] > w->dim[1] && ends_with_any(w->name, either, sizeof either / sizeof *either));
 }
 
 static bool is_head(const char *name, bool is_tied)
 {
 	static const char *const heads[] = { "score.weight", "classifier.weight", "qa_outputs.weight" };
 
-	return (text_is(name, "lm_head.weight") && !is_tied) || is_any_of(name, heads, sizeof heads / sizeof *heads);
+	return (text_is(name, "lm_head.weight") && !is_tied) || ends_with_any(name, heads, sizeof heads / sizeof *heads);
 }
 
 // A linear layer, or a module that is quantised in other layers, whose weight is plain: transformers makes it quantised, finds no

@@ -294,7 +294,7 @@ static bool names_module(const json_t *list, const char *module, bool by_express
 		const char *word = json_string_value(item);
 
 		if (word &&
-			(text_is(word, "Linear") || (by_expression && text_starts(word, "re:")) || text_is(word, module) ||
+			(text_is(word, "Linear") || (by_expression && text_starts(word, "re:")) ||
 				text_is(computing_behind_prefix(word), own)))
 			return true;
 	}

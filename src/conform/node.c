@@ -173,18 +173,16 @@ static enum status run(struct conform_node *n, const struct target *t, const cha
 	struct outline_arithmetic what = { 0 };
 	struct outline o = { 0 };
 	const char *path = arena_printf(a, "%s/model.onnx", folder);
-	char *whole = realpath(path, NULL);
 	enum status st = model_check_places(path, err);
-
-	cause_set_file(whole ? arena_strdup(a, whole) : NULL); // engines are called from the root folder
-	free(whole);
 
 	if (st) {
 		n->untaken = true;
 		return st;
 	}
-	if ((st = artifact_open_onnx(art, a, path, err)) || (st = artifact_identify(art, a, NULL, err)) ||
-		(st = outline_read(&o, a, art->graph, art->graph_nbytes, err)))
+	if ((st = artifact_open_onnx(art, a, path, err)))
+		return st;
+	cause_set_file(art->graph_path); // before an engine speaks
+	if ((st = artifact_identify(art, a, NULL, err)) || (st = outline_read(&o, a, art->graph, art->graph_nbytes, err)))
 		return st;
 	n->nodes = (int64_t)o.node_count;
 	if (!o.output_count) {

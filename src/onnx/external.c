@@ -174,18 +174,6 @@ static struct wire initializer_name(struct found *f, const struct wire_field *of
 	return name.at < name.end ? name : (struct wire){ 0 };
 }
 
-static struct wire opset_domain(struct found *f, const struct wire_field *of)
-{
-	struct wire s = of->bytes, domain = { s.at, s.at };
-	struct wire_field field;
-	while (next(f, &s, &field))
-		if (field.kind == WIRE_BYTES && field.number == OPSET_DOMAIN)
-			domain = field.bytes;
-	if (is_word(domain, "ai.onnx")) // the long word for the empty one
-		domain.end = domain.at;
-	return domain;
-}
-
 static int by_bytes(const void *a, const void *b)
 {
 	const struct wire *x = a, *y = b;
@@ -193,47 +181,40 @@ static int by_bytes(const void *a, const void *b)
 	return n != m ? (n > m) - (n < m) : memcmp(x->at, y->at, n);
 }
 
-static bool is_one_of(const struct wire_field *field, const unsigned numbers[2])
+static bool is_weight(const struct wire_field *field)
 {
-	return field->kind == WIRE_BYTES && (field->number == numbers[0] || field->number == numbers[1]);
-}
-
-// A name that two of a message's fields with these numbers have; at NULL: there is none.
-static struct wire find_twice(struct found *f, struct wire message, const unsigned numbers[2],
-	struct wire (*name)(struct found *f, const struct wire_field *of), const char *too_many)
-{
-	struct wire s = message, *names;
-	struct wire_field field;
-	size_t count = 0, room = 0;
-	while (next(f, &s, &field))
-		room += is_one_of(&field, numbers);
-	if (room > NAMES_MOST)
-		f->lacks = too_many;
-	if (f->lacks || room < 2)
-		return (struct wire){ 0 };
-	names = ARENA_ARRAY(f->arena, room, struct wire);
-	s = message;
-	while (count < room && next(f, &s, &field))
-		if (is_one_of(&field, numbers)) {
-			names[count] = name(f, &field);
-			count += names[count].at != NULL;
-		}
-	qsort(names, count, sizeof *names, by_bytes);
-	for (size_t i = 1; i < count && !f->lacks; i++)
-		if (!by_bytes(&names[i - 1], &names[i]))
-			return names[i];
-	return (struct wire){ 0 };
+	return field->kind == WIRE_BYTES && (field->number == GRAPH_INITIALIZER || field->number == GRAPH_SPARSE);
 }
 
 // Of two weights of one name ONNX Runtime takes one and OpenVINO the other: the file is two models.
 static void check_weights(struct found *f, struct wire graph)
 {
-	const struct wire twice = find_twice(f, graph, (unsigned[2]){ GRAPH_INITIALIZER, GRAPH_SPARSE }, initializer_name,
-		"has more than 262144 initializers in a graph; no model has so many");
-	if (twice.at)
-		f->lacks = arena_printf(f->arena,
-			"has two weights that are called %.*s, of which engines take one or the other: it is two models",
-			(int)(twice.end - twice.at < 128 ? twice.end - twice.at : 128), (const char *)twice.at);
+	struct wire s = graph, *names;
+	struct wire_field field;
+	size_t count = 0, room = 0;
+
+	while (next(f, &s, &field))
+		room += is_weight(&field);
+	if (room > NAMES_MOST)
+		f->lacks = "has more than 262144 initializers in a graph; no model has so many";
+	if (f->lacks || room < 2)
+		return;
+	names = ARENA_ARRAY(f->arena, room, struct wire);
+	s = graph;
+	while (count < room && next(f, &s, &field))
+		if (is_weight(&field)) {
+			names[count] = initializer_name(f, &field);
+			count += names[count].at != NULL;
+		}
+	qsort(names, count, sizeof *names, by_bytes);
+	for (size_t i = 1; i < count && !f->lacks; i++)
+		if (!by_bytes(&names[i - 1], &names[i])) {
+			const size_t n = (size_t)(names[i].end - names[i].at);
+
+			f->lacks = arena_printf(f->arena,
+				"has two weights that are called %.*s, of which engines take one or the other: it is two models",
+				(int)(n < 128 ? n : 128), (const char *)names[i].at);
+		}
 }
 
 // Puts the names that a scope has for its values into `names`, unless that is NULL; how many. ONNX_FUNCTION's inputs are texts.
@@ -302,7 +283,7 @@ static void check_shadows(struct found *f, struct wire s)
 	struct wire_field field;
 
 	while (f->scope && next(f, &s, &field)) {
-		if (!is_one_of(&field, (unsigned[2]){ GRAPH_INITIALIZER, GRAPH_SPARSE }))
+		if (!is_weight(&field))
 			continue;
 		const struct wire name = initializer_name(f, &field);
 		for (struct scope *around = f->scope; name.at && around && !f->lacks; around = around->around)
@@ -329,15 +310,20 @@ static int by_domain(const void *a, const void *b)
 	return by_bytes(&x->domain, &y->domain);
 }
 
-static uint64_t opset_version(struct found *f, struct wire s)
+static struct opset opset_of(struct found *f, struct wire s)
 {
+	struct opset out = { .domain = { s.at, s.at } };
 	struct wire_field field;
-	uint64_t version = 0;
 
-	while (next(f, &s, &field))
+	while (next(f, &s, &field)) {
+		if (field.kind == WIRE_BYTES && field.number == OPSET_DOMAIN)
+			out.domain = field.bytes;
 		if (field.kind == WIRE_VARINT && field.number == OPSET_VERSION)
-			version = field.varint;
-	return version;
+			out.version = field.varint;
+	}
+	if (is_word(out.domain, "ai.onnx")) // the long word for the empty one
+		out.domain.end = out.domain.at;
+	return out;
 }
 
 // Of two versions of one domain's operators likewise; the same one twice is one.
@@ -358,7 +344,7 @@ static void check_opsets(struct found *f, unsigned number, struct wire message)
 	s = message;
 	while (count < room && next(f, &s, &field))
 		if (field.kind == WIRE_BYTES && field.number == number)
-			all[count++] = (struct opset){ opset_domain(f, &field), opset_version(f, field.bytes) };
+			all[count++] = opset_of(f, field.bytes);
 	qsort(all, count, sizeof *all, by_domain);
 	for (size_t i = 1; i < count && !f->lacks; i++)
 		if (!by_domain(&all[i - 1], &all[i]) && all[i - 1].version != all[i].version)

@@ -195,11 +195,10 @@ static size_t broken_alone(const struct scores *x, const struct scores *ref)
 // The figure must have become worse, too, but for one that both sides' largest example makes infinite.
 static bool is_worse(const struct scores *x, const struct row *r)
 {
-	const bool falls = isinf(r->data_value) && isinf(r->data_reference) ? true
-		: metrics[x->metric].is_loss                                ? r->data_value > r->data_reference
-									    : r->data_value < r->data_reference;
+	const bool falls = metrics[x->metric].is_loss ? r->data_value > r->data_reference : r->data_value < r->data_reference;
 
-	return falls && r->data_worse > r->data_better && r->data_p < SURE;
+	return (falls || (isinf(r->data_value) && isinf(r->data_reference))) && r->data_worse > r->data_better &&
+		r->data_p < SURE;
 }
 
 void data_judge(const struct scores *x, const struct scores *ref, const char *by, const char *absent, bool is_reduced,
@@ -236,16 +235,16 @@ void data_judge(const struct scores *x, const struct scores *ref, const char *by
 	if (out->verdict != VERDICT_RIGHT && out->verdict != VERDICT_UNJUDGED)
 		return;
 	const bool is_given = x->metric == DATA_COSINE; // the examples hold what it should be, which is finite
+	const size_t wrong = is_given ? (size_t)x->broken : ref ? broken_alone(x, ref) : 0;
 	if (x->broken && !ref && !is_given) {
 		out->verdict = VERDICT_UNJUDGED;
 		r->cause = arena_printf(a,
 			"not judged: --data: the outputs for %lld of %zu examples are not finite, and float32's are not known: "
 			"%s",
 			(long long)x->broken, x->count, absent);
-	} else if (x->broken && (is_given || broken_alone(x, ref))) {
+	} else if (x->broken && wrong) {
 		out->verdict = VERDICT_WRONG;
-		r->cause = arena_printf(a, "--data: the outputs for %lld of %zu examples are not finite",
-			is_given ? (long long)x->broken : (long long)broken_alone(x, ref), x->count);
+		r->cause = arena_printf(a, "--data: the outputs for %zu of %zu examples are not finite", wrong, x->count);
 	} else if (x->broken && isnan(r->data_value)) {
 		out->verdict = VERDICT_UNJUDGED;
 		r->cause = arena_printf(a,

@@ -87,17 +87,22 @@ static void look_at_opening(const struct db_watch *w)
 	w->limits.give_up(why.text);
 }
 
+static void look_at_stop(struct db_watch *w)
+{
+	if (w->passed == WITHIN && w->limits.stop != NULL && *w->limits.stop)
+		w->passed = STOPPED;
+}
+
 static void look(void *context)
 {
 	struct db_watch *w = context;
 	double now = clock_ms();
 
 	look_at_opening(w);
+	look_at_stop(w);
 	int64_t grown = w->limits.memory_bytes > 0 ? anonymous_bytes(w) - w->begin_bytes : 0;
 
-	if (w->passed == WITHIN && w->limits.stop != NULL && *w->limits.stop)
-		w->passed = STOPPED;
-	else if (w->passed == WITHIN && now - w->begin_ms > 1e3 * w->limits.seconds)
+	if (w->passed == WITHIN && now - w->begin_ms > 1e3 * w->limits.seconds)
 		w->passed = TOO_LONG;
 	else if (w->passed == WITHIN && w->limits.memory_bytes > 0 && grown > w->limits.memory_bytes)
 		w->passed = TOO_MUCH;
@@ -185,8 +190,7 @@ enum status db_watch_look(struct db_watch *w, struct error *err)
 	if (w == NULL)
 		return status;
 	watcher_hold(&w->watcher);
-	if (w->passed == WITHIN && w->limits.stop != NULL && *w->limits.stop)
-		w->passed = STOPPED;
+	look_at_stop(w);
 	if (w->passed != WITHIN)
 		status = say(w, err);
 	watcher_release(&w->watcher);

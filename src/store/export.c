@@ -88,7 +88,7 @@ static enum status copy(struct db *d, struct arena *a, const char *quoted, const
 		status = db_query(d, a, arena_printf(a, "SELECT count(*) AS n FROM %s", quoted), NULL, 0, &t, err);
 	if (status == STATUS_OK)
 		*rows = table_integer(&t, 0, "n");
-	return status;
+	return status == STATUS_OK ? db_watch_look(d->watch, err) : status; // what was stopped is not put in place
 }
 
 static const struct {
@@ -152,8 +152,6 @@ enum status store_export(
 	if (status == STATUS_OK)
 		status = copy(&d, &s->arena, text_get(&quoted), options, raw || !text_is(format, "csv"), file.path, rows, err);
 	text_done(&quoted);
-	if (status == STATUS_OK)
-		status = db_watch_look(d.watch, err);
 	db_close(&d);
 	return file_end_user(&file, status, err);
 }
@@ -181,8 +179,6 @@ enum status store_export_all(struct store *s, const char *format, bool raw, cons
 	if (status == STATUS_OK)
 		status = copy(&d, &s->arena, text_get(&all), options, raw || !text_is(format, "csv"), file.path, rows, err);
 	text_done(&all);
-	if (status == STATUS_OK)
-		status = db_watch_look(d.watch, err);
 	db_close(&d);
 	return file_end_user(&file, status, err);
 }
