@@ -284,19 +284,22 @@ const char *cause_pattern(size_t i)
 	return table[i].pattern;
 }
 
+static bool find(const char *pattern, const char *message, regmatch_t *found, size_t count)
+{
+	regex_t compiled;
+
+	if (regcomp(&compiled, pattern, REG_EXTENDED))
+		return false;
+	const bool hit = !regexec(&compiled, message, count, found, 0);
+	regfree(&compiled);
+	return hit;
+}
+
 static bool matches(
 	const struct signature *s, const char *engine, const char *provider, const char *message, regmatch_t found[CAPTURES])
 {
-	regex_t compiled;
-	bool hit;
-
-	if ((s->engine && engine && strcmp(s->engine, engine)) || (s->provider && !text_is(s->provider, provider)))
-		return false;
-	if (regcomp(&compiled, s->pattern, REG_EXTENDED))
-		return false;
-	hit = !regexec(&compiled, message, CAPTURES, found, 0);
-	regfree(&compiled);
-	return hit;
+	return !(s->engine && engine && strcmp(s->engine, engine)) && !(s->provider && !text_is(s->provider, provider)) &&
+		find(s->pattern, message, found, CAPTURES);
 }
 
 // ---- words of the user's file -------------------------------------------------------------------------------------------
@@ -313,57 +316,135 @@ static bool is_word(uint8_t byte)
 	return isalnum(byte) != 0 || byte >= 128;
 }
 
-// How many of these letters, at most, stand in the file side by side but for what is no letter.
-static size_t longest_in(const uint8_t *data, size_t nbytes, const uint8_t *letters, size_t n)
+// How many of these letters, at most, stand in the file side by side but for what is no letter, each byte looked at once (Knuth,
+// Morris and Pratt). `again`: room for n numbers.
+static size_t longest_in(const uint8_t *data, size_t nbytes, const uint8_t *letters, size_t n, size_t *again)
 {
-	size_t longest = 0;
+	const uint8_t *const end = data + nbytes;
+	size_t longest = 0, k = 0;
 
-	for (const uint8_t *at = data; longest < n && (at = memchr(at, letters[0], (size_t)(data + nbytes - at))); at++) {
-		size_t k = 1;
-		for (const uint8_t *p = at + 1; k < n && p < data + nbytes && (!is_word(*p) || *p == letters[k]); p++)
-			k += is_word(*p);
+	again[0] = 0; // of i letters that were met and a next that is another: so many of them are a beginning again
+	for (size_t i = 1; i < n; i++) {
+		for (k = again[i - 1]; k > 0 && letters[i] != letters[k];)
+			k = again[k - 1];
+		again[i] = k + (letters[i] == letters[k]);
+	}
+	k = 0;
+	for (const uint8_t *at = data; longest < n && at < end; at++) {
+		if (k == 0 && !(at = memchr(at, letters[0], (size_t)(end - at))))
+			break;
+		if (!is_word(*at))
+			continue;
+		while (k > 0 && *at != letters[k])
+			k = again[k - 1];
+		k += *at == letters[k];
 		longest = k > longest ? k : longest;
 	}
 	return longest;
 }
 
-// Do the letters and digits of these words stand in the file, in their order, in one piece or in a few that an engine put side by
-// side (a domain, an operator, a node)? Engines and the way here change what lies between.
-static bool is_own(const char *words, size_t length)
+// Words of a message that may be the file's, as their letters and digits: engines and the way here change what lies between.
+struct letters {
+	uint8_t *at;
+	size_t n;
+};
+
+static struct letters letters_of(struct arena *a, const char *words, size_t length)
 {
-	enum { PIECES_MOST = 4, PIECE_LEAST = 6 };
-	struct arena a = { 0 };
-	uint8_t *letters = ARENA_ARRAY(&a, length + 1, uint8_t);
-	const uint8_t *data;
-	size_t nbytes, n = 0;
-	bool found = false;
+	struct letters out = { ARENA_ARRAY(a, length + 1, uint8_t), 0 };
 
 	for (size_t i = 0; i < length; i++)
 		if (is_word((uint8_t)words[i]))
-			letters[n++] = (uint8_t)words[i];
-	if (n > 0 && file_map(&a, own_file, &data, &nbytes, NULL) == STATUS_OK && nbytes > 0)
-		for (size_t pieces = 0, at = 0; !found && pieces < PIECES_MOST; pieces++) {
-			const size_t k = longest_in(data, nbytes, letters + at, n - at);
+			out.at[out.n++] = (uint8_t)words[i];
+	return out;
+}
 
-			at += k;
-			found = at == n;
-			if (k < PIECE_LEAST)
-				break;
-		}
-	arena_done(&a);
-	return found;
+// Do they stand in the file, in their order, in one piece or in a few that an engine put side by side (a domain, an operator, a
+// node)?
+static bool stand_in(const uint8_t *data, size_t nbytes, struct letters l, struct arena *a)
+{
+	enum { PIECES_MOST = 4, PIECE_LEAST = 6 };
+	size_t *again = ARENA_ARRAY(a, l.n + 1, size_t), at = 0;
+
+	for (size_t pieces = 0; at < l.n && pieces < PIECES_MOST; pieces++) {
+		const size_t k = longest_in(data, nbytes, l.at + at, l.n - at, again);
+
+		at += k;
+		if (k < PIECE_LEAST)
+			break;
+	}
+	return l.n > 0 && at == l.n;
 }
 
 bool cause_is_own(const char *words)
 {
-	return own_file && is_own(words, strlen(words));
+	struct arena a = { 0 };
+	const uint8_t *data;
+	size_t nbytes;
+	bool is = own_file && file_map(&a, own_file, &data, &nbytes, NULL) == STATUS_OK && nbytes > 0 &&
+		stand_in(data, nbytes, letters_of(&a, words, strlen(words)), &a);
+
+	arena_done(&a);
+	return is;
+}
+
+// The pattern with brackets around each part that stands for any words; is_open[i]: those of the i-th brackets are such.
+static const char *mark_open(struct arena *a, const char *pattern, bool *is_open, size_t most)
+{
+	struct text t = { 0 };
+	size_t groups = 0;
+
+	for (const char *c = pattern; *c;) {
+		const size_t n = *c == '\\' && c[1] ? 2 : *c == '[' ? 2 + strcspn(c + 2, "]") + 1 : 1;
+		const bool is_any = (*c == '[' || *c == '.') && (c[n] == '*' || c[n] == '+');
+
+		if (*c == '(' || is_any)
+			groups++;
+		if (is_any && groups < most)
+			is_open[groups] = true;
+		text_addf(&t, is_any ? "(%.*s)" : "%.*s", (int)(n + is_any), c);
+		c += n + is_any;
+	}
+	const char *out = arena_strdup(a, text_get(&t));
+	text_done(&t);
+	return out;
+}
+
+// Was a message known by words of the file? Where the pattern takes any words there may be the engine's. Those that it names are the
+// file's altogether, or, where they tell of this machine, a whole part of them between two such places.
+static bool is_own(const struct signature *s, const char *message, regmatch_t whole)
+{
+	enum { PART_LEAST = 6, GROUPS = 32 };
+	const bool is_local = s->status == STATUS_NOT_ASKED || s->status == STATUS_UNAVAILABLE || s->status == STATUS_NO_MEMORY ||
+		s->status == STATUS_NO_SPACE;
+	struct arena a = { 0 };
+	const size_t length = (size_t)(whole.rm_eo - whole.rm_so);
+	char *named = ARENA_ARRAY(&a, length + 1, char);
+	bool is_open[GROUPS] = { false }, is = false;
+	regmatch_t found[GROUPS];
+	const uint8_t *data;
+	size_t nbytes;
+
+	memcpy(named, message + whole.rm_so, length);
+	if (find(mark_open(&a, s->pattern, is_open, GROUPS), message, found, GROUPS))
+		for (size_t i = 1; i < GROUPS; i++)
+			if (is_open[i] && found[i].rm_so >= whole.rm_so && found[i].rm_eo <= whole.rm_eo)
+				memset(named + (found[i].rm_so - whole.rm_so), '\n', (size_t)(found[i].rm_eo - found[i].rm_so));
+	if (file_map(&a, own_file, &data, &nbytes, NULL) == STATUS_OK && nbytes > 0) {
+		is = stand_in(data, nbytes, letters_of(&a, named, length), &a);
+		for (const char *at = named; is_local && !is && *at; at += strcspn(at, "\n"), at += strspn(at, "\n")) {
+			const struct letters part = letters_of(&a, at, strcspn(at, "\n"));
+			is = part.n >= PART_LEAST && stand_in(data, nbytes, part, &a);
+		}
+	}
+	arena_done(&a);
+	return is;
 }
 
 static const struct signature *look_up(const char *engine, const char *provider, const char *message, regmatch_t found[CAPTURES])
 {
 	for (size_t i = 0; message && i < cause_count(); i++)
-		if (matches(&table[i], engine, provider, message, found) &&
-			!(own_file && is_own(message + found[0].rm_so, (size_t)(found[0].rm_eo - found[0].rm_so))))
+		if (matches(&table[i], engine, provider, message, found) && !(own_file && is_own(&table[i], message, found[0])))
 			return &table[i];
 	return NULL;
 }

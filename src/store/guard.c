@@ -583,7 +583,7 @@ static const struct {
 		"(data_worse - data_better - 1) > 5 * (data_worse + data_better)) AND CASE WHEN isinf(data_value) AND "
 		"isinf(data_reference) THEN TRUE WHEN data_metric IN ('perplexity', 'word error rate') THEN data_value > "
 		"data_reference ELSE data_value < data_reference END" },
-	{ "data_worse", "data_worse > 0 AND (data_reference IS NULL OR data_better IS NULL)" },
+	{ "data_worse", "data_worse > 0 AND (data_reference_by IS NULL OR data_better IS NULL)" }, // its figure may be NaN
 	{ "data_metric",
 		"data_metric NOT IN ('accuracy', 'token accuracy', 'perplexity', 'cosine', 'word error rate', 'mAP', 'mean "
 		"IoU')" },

@@ -368,6 +368,10 @@ graph = (node("Shape", ["x"], "s") + node("Mul", ["s", "n"], "m") + node("Consta
 relu = node("Relu", ["x"], "y") + text(2, "g") + field(11, text(1, "x") + dims("batch", "n")) + field(12, text(1, "y") + dims("batch", "n"))
 write("relu.onnx", varint(1, 8), field(8, varint(2, 17)), field(7, relu))
 write("computed.onnx", varint(1, 8), field(8, varint(2, 17)), field(7, graph))
+# What an engine says of it is held against its own words: letters of its choice, and as many places where they begin.
+odd = (field(1, text(1, "x") + text(2, "y") + text(4, " " + "a" * 900 + "b may be, cannot be read: x") + text(7, "in which a folder")) + text(2, "g") +
+       field(11, text(1, "x") + dims("n")) + field(12, text(1, "y") + dims("n")))
+write("letters.onnx", varint(1, 8), field(6, b"a" * (4 * MIB)), field(8, varint(2, 17)), field(8, text(1, "in which a folder") + varint(2, 1)), field(7, odd))
 PY
 run="run --on null --runs 1 --no-conform --no-db"
 
@@ -589,6 +593,10 @@ has err 'an input or output of more than 8 dimensions'
 if has_platform cpu; then
 	bounded 2 2 100 "$ASSAY" run --on cpu --runs 1 --no-conform --no-db deep.onnx --json
 	json '"an input or output of more than 8 dimensions" in d[0]["cause"]'
+fi
+if has_platform cpu; then
+	bounded 2 2 100 "$ASSAY" run --on cpu --runs 1 --no-conform --no-db letters.onnx --json
+	json 'd[0]["verdict"] == "unsupported"'
 fi
 # A number that is none, from a file of the user's: engines need not agree on it, and the platform was called wrong.
 python3 - <<'PY'

@@ -398,7 +398,9 @@ static void unknown_ones_stay(void **state)
 // The names of a user's graph stand in what an engine says of it, and are no limit of this machine.
 static void words_of_a_file(void **state)
 {
-	static const char names[] = "\x0aTooG \x12Too many\nopen\tfiles\x1a\x06 Gather";
+	static const char names[] =
+		"\x0aTooG \x12Too many\nopen\tfiles\x1a\x06 Gather\x0ain which a\x1e may be, cannot be read: /x/dev/kfd "
+		"vkCreateInstance is there, is is there, and cannot be started";
 	char path[] = "/tmp/assay-cause-XXXXXX";
 	struct arena a = { 0 };
 	struct cause c;
@@ -414,6 +416,17 @@ static void words_of_a_file(void **state)
 	// Two names that the engine put side by side, in another order than the file's.
 	assert_int_equal(
 		cause_status("ort", NULL, "No Op registered for files: Too many open files", STATUS_FAILED), STATUS_FAILED);
+	// Two names with the engine's words between them, and one before its own last words.
+	assert_int_equal(
+		cause_status("ort", "cpu",
+			"input parameter (in which a) of operator (Sqrt) in node ( may be, cannot be read: /x) is invalid",
+			STATUS_FAILED),
+		STATUS_FAILED);
+	assert_int_equal(cause_status("ort", "cpu", "input (/dev/kfd ) of operator (Sqrt): permission denied", STATUS_FAILED),
+		STATUS_FAILED);
+	assert_int_equal(cause_status("ort", "cpu", "input (vkCreateInstance) of Sqrt failed", STATUS_FAILED), STATUS_FAILED);
+	// A name that is a beginning twice.
+	assert_true(cause_is_own("is there, is there, and cannot be started"));
 	assert_true(cause_is_own("many open files; Too many") && !cause_is_own("bad_alloc"));
 	cause_set_file(NULL);
 	assert_true(cause_find(&c, &a, "ort", "cpu", "open: Too many open files"));

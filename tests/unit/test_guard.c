@@ -4,6 +4,7 @@
 // What a file holds that assay does not make, or says that nothing can have measured or that no judge has said: each is done to a
 // file of assay's and undone. Names and words are those that `import` refuses. That reports, questions and imports look is in
 // tests/attack/database.sh and false_rows.sh.
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +13,9 @@
 
 #include <cmocka.h>
 
+#include "cell/score.h"
 #include "run/cell.h"
+#include "run/data_judge.h"
 #include "store/db.h"
 #include "store/guard.h"
 #include "store_rows.h"
@@ -51,6 +54,27 @@ static void refuse(struct db *d, int look, const char *prefix, const char *words
 	assert_int_equal(ask(d, look, prefix, &err), STATUS_BAD_INPUT);
 	if (strstr(err.text, words) == NULL)
 		fail_msg("'%s' does not say '%s'", err.text, words);
+}
+
+// A file of assay's with a row that is right.
+static void one_row(struct db *d, const char *folder, char *path, size_t size)
+{
+	struct machine machine = test_machine();
+	struct cell cell = test_cell("m", "cpu");
+	struct cell_result right = test_result(1, "m", "cpu", VERDICT_RIGHT);
+	const struct db_api *api;
+	struct store store = { 0 };
+	struct error err = { 0 };
+	int64_t row;
+	bool locked;
+
+	snprintf(path, size, "%s/a.duckdb", folder);
+	if (store_open(&store, path, false, &err) || store_begin_run(&store, &machine, "test", &err) ||
+		store_started(&store, &cell, "key", &row, &err) || store_finished(&store, &right, &err))
+		fail_msg("%s", err.text);
+	store_close(&store);
+	if (db_load(&api, &err) || db_open(d, api, &(struct db_opening){ .path = path, .write = true }, &locked, &err))
+		fail_msg("%s", err.text);
 }
 
 static void test_forged_rows(void **state)
@@ -137,24 +161,11 @@ static void test_forged_rows(void **state)
 		{ NUMBERS, "INSERT INTO measurement FROM measurement", "of its table measurement stand twice, by event" },
 	};
 	char *folder = test_folder(), path[4200];
-	struct machine machine = test_machine();
-	struct cell cell = test_cell("m", "cpu");
-	struct cell_result right = test_result(1, "m", "cpu", VERDICT_RIGHT);
-	const struct db_api *api;
-	struct store store = { 0 };
 	struct error err = { 0 };
 	struct db d = { 0 };
-	int64_t row;
-	bool locked;
 
 	(void)state;
-	snprintf(path, sizeof path, "%s/a.duckdb", folder);
-	if (store_open(&store, path, false, &err) || store_begin_run(&store, &machine, "test", &err) ||
-		store_started(&store, &cell, "key", &row, &err) || store_finished(&store, &right, &err))
-		fail_msg("%s", err.text);
-	store_close(&store);
-	if (db_load(&api, &err) || db_open(&d, api, &(struct db_opening){ .path = path, .write = true }, &locked, &err))
-		fail_msg("%s", err.text);
+	one_row(&d, folder, path, sizeof path);
 	for (int look = MADE; look <= WORDS; look++)
 		if (ask(&d, look, "", &err))
 			fail_msg("%s", err.text);
@@ -173,9 +184,86 @@ static void test_forged_rows(void **state)
 	test_folder_done(folder);
 }
 
+// Scores of `count` examples, of which few kinds are often alike: not finite, infinite when they are averaged, and numbers.
+static void make_scores(struct scores *s, struct arena *a, enum data_metric metric, size_t count, uint32_t *random)
+{
+	static const double kinds[] = { 1, 1, 0, 0.5, 1e4, (double)NAN };
+
+	scores_begin(s, a, count);
+	*random = *random * 1664525 + 1013904223;
+	const uint32_t usual = *random >> 28;
+	s->metric = metric;
+	s->count = count;
+	for (size_t i = 0; i < count; i++) {
+		*random = *random * 1664525 + 1013904223;
+		const uint32_t k = *random >> 30 ? usual : *random >> 24;
+		s->sum[i] = kinds[k % (metric == DATA_PERPLEXITY ? 6 : 5)];
+		s->sum[i] = metric == DATA_COSINE && s->sum[i] > 1 ? (double)NAN : s->sum[i];
+		s->weight[i] = 1;
+		s->broken += isnan(s->sum[i]);
+	}
+}
+
+static void add_real(struct text *sql, const char *name, double x)
+{
+	if (isfinite(x))
+		text_addf(sql, ", %.17g AS %s", x, name);
+	else
+		text_addf(sql, ", %s AS %s", isinf(x) ? "'inf'::DOUBLE" : "NULL", name);
+}
+
+// What a judge leaves right is taken, whatever its examples were: a row that is refused costs the file.
+static void test_judged_rows(void **state)
+{
+	static const enum data_metric metrics[] = { DATA_COSINE, DATA_PERPLEXITY, DATA_ACCURACY };
+	enum { RIGHT = 60 };
+	char *folder = test_folder(), path[4200];
+	struct text sql = { 0 };
+	struct error err = { 0 };
+	uint32_t random = 1;
+	size_t right = 0, of_nan = 0;
+	struct db d = { 0 };
+
+	(void)state;
+	one_row(&d, folder, path, sizeof path);
+	for (size_t i = 0; right < RIGHT; i++) {
+		struct cell_result out = { .verdict = VERDICT_RIGHT };
+		struct arena a = { 0 };
+		struct scores x, ref;
+
+		row_init(&out.row);
+		make_scores(&x, &a, metrics[i % 3], 1 + i % 20, &random);
+		make_scores(&ref, &a, metrics[i % 3], 1 + i % 20, &random);
+		data_judge(&x, &ref, "engine:test", NULL, false, &a, &out);
+		if (out.verdict == VERDICT_RIGHT && out.row.data_worse > 0) {
+			right++;
+			of_nan += isnan(out.row.data_reference);
+			text_done(&sql);
+			sql = (struct text){ 0 };
+			text_addf(&sql,
+				"INSERT INTO measurement SELECT * REPLACE ('%s' AS data_metric, '%s' AS data_reference_by, %d AS "
+				"data_worse, %d AS data_better",
+				out.row.data_metric, out.row.data_reference_by, (int)out.row.data_worse,
+				(int)out.row.data_better);
+			add_real(&sql, "data_value", out.row.data_value);
+			add_real(&sql, "data_reference", out.row.data_reference);
+			text_add(&sql, ") FROM measurement LIMIT 1");
+			if (db_exec(&d, text_get(&sql), &err))
+				fail_msg("%s", err.text);
+		}
+		arena_done(&a);
+	}
+	assert_true(of_nan > 0);
+	if (ask(&d, VALUES, "", &err))
+		fail_msg("%s", err.text);
+	text_done(&sql);
+	db_close(&d);
+	test_folder_done(folder);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_forged_rows) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_forged_rows), cmocka_unit_test(test_judged_rows) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
