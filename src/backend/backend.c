@@ -41,6 +41,13 @@ const struct provider *backend_provider(const struct backend *b, const char *nam
 	return NULL;
 }
 
+static enum status said_by(const struct backend *b, const char *doing, struct error *err)
+{
+	if (err)
+		err->of_engine = true;
+	return error_prefix(err, "%s%s", b->name, doing);
+}
+
 // An engine loads libraries, which read settings from where they are (SwiftShader.ini, libnative_tls.conf; the Vulkan loader of
 // browsers a list of libraries to load): wherever it may do so, it is called from another folder.
 static enum status leave_folder(const struct backend *b, int *here, struct error *err)
@@ -327,7 +334,7 @@ static enum status open_zeroed(struct session *s, const struct backend *b, const
 		st = error_set(err, STATUS_BAD_INPUT, "%s reads graphs from files, and this one has no path", b->name);
 	st = st ? st : leave_folder(b, &here, err);
 	if (!st && (st = b->open(s, a, err))) {
-		error_prefix(err, "%s", b->name);
+		said_by(b, "", err);
 		if (st == STATUS_FAILED || st == STATUS_UNSUPPORTED || st == STATUS_BAD_INPUT)
 			st = artifact_check_given(a, err ? arena_strdup(&s->arena, err->text) : NULL, err) ? STATUS_NOT_ASKED
 													   : st;
@@ -405,7 +412,7 @@ enum status session_run(
 	if (!s->run_count++) // which may load more
 		st = leave_folder(s->backend, &here, err);
 	if (!st && (st = s->backend->run(s, in, out, err)))
-		error_prefix(err, "%s", s->backend->name);
+		said_by(s->backend, "", err);
 	file_return_folder(here);
 	return st;
 }
@@ -424,7 +431,7 @@ enum status session_run_lane(
 
 	if (st)
 		return st;
-	return (st = s->backend->run_lane(s, lane, in, out, err)) ? error_prefix(err, "%s", s->backend->name) : STATUS_OK;
+	return (st = s->backend->run_lane(s, lane, in, out, err)) ? said_by(s->backend, "", err) : STATUS_OK;
 }
 
 enum status session_share_cache(struct session *s, struct error *err)
@@ -486,7 +493,7 @@ enum status session_explain(struct session *s, const struct artifact *a, const s
 	}
 	st = leave_folder(s->backend, &here, err);
 	if (!st && (st = s->backend->explain(s, a, in, &p, err)))
-		error_prefix(err, "%s", s->backend->name);
+		said_by(s->backend, "", err);
 	file_return_folder(here);
 	if (st)
 		return st;
@@ -512,7 +519,7 @@ enum status session_profile(struct session *s, const struct artifact *a, const s
 	if (st || (st = session_check(s, in, in_count, err)) || (st = leave_folder(s->backend, &here, err)))
 		return st;
 	if ((st = s->backend->profile(s, a, in, out, err)))
-		error_prefix(err, "%s: profile", s->backend->name);
+		said_by(s->backend, ": profile", err);
 	file_return_folder(here);
 	return st;
 }

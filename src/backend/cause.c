@@ -5,7 +5,9 @@
 #include "backend/cause.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <regex.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
@@ -31,6 +33,10 @@ struct signature {
 #define MORE_ROOM "`assay cache --trim`, or --clear, makes room where the cache is on that disk"
 #define SMALLER "take a smaller --batch or --seq, or fewer --layers"
 #define MAY_COMPILE "start assay without MemoryDenyWriteExecute (systemd), or with the right execmem (SELinux)"
+#define DOUBTFUL \
+	"words of this stand in the file itself or its path, and so it is not known whether they tell of this machine or of " \
+	"the file"
+#define DOUBTFUL_HINT "give what the file calls so another name, and ask again"
 #define DOCTOR "`assay doctor` walks the libraries and names the package that brings it"
 
 static const struct signature table[] = {
@@ -305,15 +311,24 @@ static bool matches(
 // ---- words of the user's file -------------------------------------------------------------------------------------------
 
 static _Thread_local const char *own_file;
+static _Thread_local char own_path[PATH_MAX]; // the whole one, which engines name; "" where there is none
 
 void cause_set_file(const char *path)
 {
 	own_file = path;
+	if (!path || !realpath(path, own_path))
+		own_path[0] = 0;
 }
 
 static bool is_word(uint8_t byte)
 {
 	return isalnum(byte) != 0 || byte >= 128;
+}
+
+static bool is_local(const struct signature *s)
+{
+	return s->status == STATUS_NOT_ASKED || s->status == STATUS_UNAVAILABLE || s->status == STATUS_NO_MEMORY ||
+		s->status == STATUS_NO_SPACE;
 }
 
 // How many of these letters, at most, stand in the file side by side but for what is no letter, each byte looked at once (Knuth,
@@ -410,13 +425,11 @@ static const char *mark_open(struct arena *a, const char *pattern, bool *is_open
 	return out;
 }
 
-// Was a message known by words of the file? Where the pattern takes any words there may be the engine's. Those that it names are the
-// file's altogether, or, where they tell of this machine, a whole part of them between two such places.
+// Was a message known by words of the file? Where the pattern takes any words there may be the engine's. Those that it names are
+// the file's altogether, or, where they tell of this machine, a whole part of them between two such places.
 static bool is_own(const struct signature *s, const char *message, regmatch_t whole)
 {
 	enum { PART_LEAST = 6, GROUPS = 32 };
-	const bool is_local = s->status == STATUS_NOT_ASKED || s->status == STATUS_UNAVAILABLE || s->status == STATUS_NO_MEMORY ||
-		s->status == STATUS_NO_SPACE;
 	struct arena a = { 0 };
 	const size_t length = (size_t)(whole.rm_eo - whole.rm_so);
 	char *named = ARENA_ARRAY(&a, length + 1, char);
@@ -430,9 +443,10 @@ static bool is_own(const struct signature *s, const char *message, regmatch_t wh
 		for (size_t i = 1; i < GROUPS; i++)
 			if (is_open[i] && found[i].rm_so >= whole.rm_so && found[i].rm_eo <= whole.rm_eo)
 				memset(named + (found[i].rm_so - whole.rm_so), '\n', (size_t)(found[i].rm_eo - found[i].rm_so));
-	if (file_map(&a, own_file, &data, &nbytes, NULL) == STATUS_OK && nbytes > 0) {
+	is = stand_in((const uint8_t *)own_path, strlen(own_path), letters_of(&a, named, length), &a);
+	if (!is && file_map(&a, own_file, &data, &nbytes, NULL) == STATUS_OK && nbytes > 0) {
 		is = stand_in(data, nbytes, letters_of(&a, named, length), &a);
-		for (const char *at = named; is_local && !is && *at; at += strcspn(at, "\n"), at += strspn(at, "\n")) {
+		for (const char *at = named; is_local(s) && !is && *at; at += strcspn(at, "\n"), at += strspn(at, "\n")) {
 			const struct letters part = letters_of(&a, at, strcspn(at, "\n"));
 			is = part.n >= PART_LEAST && stand_in(data, nbytes, part, &a);
 		}
@@ -441,12 +455,35 @@ static bool is_own(const struct signature *s, const char *message, regmatch_t wh
 	return is;
 }
 
+// What tells of this machine in words that the file holds, too, may be either: neither the file nor the machine is said to be so.
+static const struct signature doubtful[] = {
+	{ .status = STATUS_NOT_ASKED, .text = "\\1; " DOUBTFUL, .hint = DOUBTFUL_HINT },
+	{ .status = STATUS_NOT_ASKED, .flags = HOST, .text = "\\1; " DOUBTFUL, .hint = DOUBTFUL_HINT },
+};
+
+static bool is_doubtful(const struct signature *s)
+{
+	return s == &doubtful[0] || s == &doubtful[1];
+}
+
+// After such words only one that the engine says of the graph, in its own, is looked for.
 static const struct signature *look_up(const char *engine, const char *provider, const char *message, regmatch_t found[CAPTURES])
 {
-	for (size_t i = 0; message && i < cause_count(); i++)
-		if (matches(&table[i], engine, provider, message, found) && !(own_file && is_own(&table[i], message, found[0])))
-			return &table[i];
-	return NULL;
+	const struct signature *doubt = NULL;
+
+	for (size_t i = 0; message && i < cause_count(); i++) {
+		const struct signature *s = &table[i];
+
+		if ((doubt && s->status != STATUS_UNSUPPORTED) || !matches(s, engine, provider, message, found))
+			continue;
+		if (!own_file || !is_own(s, message, found[0]))
+			return s;
+		if (is_local(s))
+			doubt = &doubtful[(s->flags & HOST) != 0];
+	}
+	if (doubt)
+		found[1] = (regmatch_t){ 0, (regoff_t)strlen(message) };
+	return doubt;
 }
 
 static const char *fill_in(struct arena *a, const char *text, const char *message, const regmatch_t found[CAPTURES])
@@ -490,7 +527,7 @@ size_t cause_row(const char *engine, const char *provider, const char *message)
 	regmatch_t found[CAPTURES];
 	const struct signature *s = look_up(engine, provider, message, found);
 
-	return s ? (size_t)(s - table) : cause_count();
+	return s && !is_doubtful(s) ? (size_t)(s - table) : cause_count();
 }
 
 enum status cause_status(const char *engine, const char *provider, const char *message, enum status told)
@@ -508,13 +545,17 @@ enum status cause_in_the_way(const char *engine, const char *provider, enum stat
 	struct error limit = { 0 }, said = *err;
 	struct rlimit own;
 
-	if (s && (s->status == STATUS_NOT_ASKED || s->status == STATUS_NO_SPACE))
-		return err->status = s->status;
-	if (told != STATUS_NO_MEMORY && !(s && s->flags & HOST))
-		return told;
-	// The limit of this process is the lower of --memory's and the user's.
-	const unsigned long long allowed = getrlimit(RLIMIT_DATA, &own) || own.rlim_cur == RLIM_INFINITY ? 0 : own.rlim_cur + 1;
-	return process_check_memory(process_limited_by_user(), allowed, "an engine", &limit)
-		? error_set(err, STATUS_NOT_ASKED, "%s; %s", said.text, limit.text)
-		: told;
+	if (!err->of_engine && (told == STATUS_FAILED || told == STATUS_UNSUPPORTED || told == STATUS_BAD_INPUT))
+		return told; // what we say of a file repeats its words
+	const bool is_here = s && (s->status == STATUS_NOT_ASKED || s->status == STATUS_NO_SPACE);
+	if (told == STATUS_NO_MEMORY || (s && s->flags & HOST)) {
+		// The limit of this process is the lower of --memory's and the user's.
+		const unsigned long long allowed =
+			getrlimit(RLIMIT_DATA, &own) || own.rlim_cur == RLIM_INFINITY ? 0 : own.rlim_cur + 1;
+		if (process_check_memory(process_limited_by_user(), allowed, "an engine", &limit))
+			return error_set(err, STATUS_NOT_ASKED, "%s; %s", said.text, limit.text);
+	}
+	if (s && is_doubtful(s))
+		return error_set(err, STATUS_NOT_ASKED, "%s; " DOUBTFUL, said.text);
+	return is_here ? err->status = s->status : told;
 }

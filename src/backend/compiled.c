@@ -219,7 +219,11 @@ static enum status lock(struct compiled *c, bool wait, struct error *err)
 		close(c->lock);
 	}
 	arena_done(&a);
-	return st;
+	if (st != STATUS_FAILED)
+		return st;
+	if (err) // what lies there is nothing of the model's
+		err->status = STATUS_NOT_ASKED;
+	return STATUS_NOT_ASKED;
 }
 
 enum status compiled_open(struct compiled *out, struct arena *a, const char *what, const char *graph, json_t *target,
@@ -288,6 +292,29 @@ enum status compiled_keep(struct compiled *c, int64_t *nbytes, struct error *err
 
 	unlock(c);
 	return st;
+}
+
+enum status compiled_failed(const struct compiled *c, const struct artifact *graph, enum status status, struct error *err)
+{
+	enum { LEAST_NBYTES = 1 << 20 };
+	struct arena a = { 0 };
+	struct error room = { 0 };
+
+	if (!c)
+		return status;
+	const char *path = arena_printf(&a, "%s/room", c->folder);
+	const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+	if (fd >= 0)
+		errno = posix_fallocate(fd, 0, (off_t)(LEAST_NBYTES + graph->graph_nbytes + graph->weights_nbytes));
+	if (errno && error_errno(&room, "%s", path) != STATUS_FAILED)
+		status = error_set(err, room.status, "%s; %s", err ? err->text : "", room.text);
+	if (fd >= 0) {
+		close(fd);
+		unlink(path);
+	}
+	arena_done(&a);
+	return status;
 }
 
 void compiled_keep_more(struct compiled *c)

@@ -325,6 +325,8 @@ enum status ort_create_session(
 		confirm_threads(s, before);
 	if (!st && o->compiled && (!o->context || purpose == ORT_MEASURE))
 		st = compiled_keep(o->compiled, &s->compiled_bytes, err);
+	else if (st)
+		st = compiled_failed(o->compiled, a, st, err);
 	return st;
 }
 

@@ -49,7 +49,17 @@ enum status error_set(struct error *err, enum status status, const char *format,
 		text[0] = 0;
 	clean(text, sizeof text, n >= (int)sizeof text);
 	err->status = status;
+	err->of_engine = false;
 	memcpy(err->text, text, strlen(text) + 1);
+	return status;
+}
+
+enum status error_copy(struct error *err, enum status status, const struct error *from)
+{
+	if (err) {
+		*err = *from;
+		err->status = status;
+	}
 	return status;
 }
 

@@ -6,10 +6,13 @@
 #ifndef ASSAY_BASE_ERROR_H
 #define ASSAY_BASE_ERROR_H
 
+#include <stdbool.h>
+
 #include "base/status.h"
 
 struct error {
 	enum status status;
+	bool of_engine;  // an engine says it, whose words a table knows (backend/cause.h); false: we do
 	char text[2048]; // one sentence, no newline at the end; cut with "..." when longer
 };
 
@@ -19,6 +22,8 @@ enum status error_prefix(struct error *err, const char *format, ...) __attribute
 // Does this number of errno say something of what was named (it is not there, is of another kind, is no name)? All others say it
 // of this machine: of its disks, rights, limits or network.
 bool error_is_of_name(int code);
+// *err is then `from` with this status, which is returned.
+enum status error_copy(struct error *err, enum status status, const struct error *from);
 // error_set with ": " and strerror(errno) after the text; ENOSPC, EDQUOT and EFBIG give NO_SPACE, ENOMEM NO_MEMORY, what is of a
 // name FAILED, all else NOT_ASKED.
 enum status error_errno(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));

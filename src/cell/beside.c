@@ -98,8 +98,10 @@ enum status beside_run(
 		pthread_join(lanes[i].thread, NULL);
 	pthread_barrier_destroy(&s->ready);
 	for (size_t i = 0; i < started; i++) {
-		if (lanes[i].status)
-			return error_set(err, lanes[i].status, "request %zu of %zu: %s", i + 1, b->lanes, lanes[i].err.text);
+		if (lanes[i].status) {
+			error_copy(err, lanes[i].status, &lanes[i].err);
+			return error_prefix(err, "request %zu of %zu", i + 1, b->lanes);
+		}
 		end = lanes[i].end_ns > end ? lanes[i].end_ns : end;
 	}
 	while (out->count < l->most && s->latency_ns[out->count] >= 0)

@@ -30,7 +30,7 @@ int cell_child_probe(const char *engine_build)
 		st = b ? backend_devices(b, slash ? slash + 1 : b->providers->build, &list, &err)
 		       : error_set(&err, STATUS_BAD_INPUT, "no engine is called %s", engine);
 	if (st)
-		say_error(err.status, err.text);
+		say_error(&err);
 	for (size_t i = 0; !st && i < list.count; i++) {
 		const struct device *d = &list.items[i];
 
@@ -63,7 +63,7 @@ int cell_child_driver(const char *name)
 	}
 	text_done(&line);
 	if (err.status)
-		say_error(err.status, err.text);
+		say_error(&err);
 	say(json_pack("{s:s, s:o}", "event", "probe", "facts", facts ? facts : json_object()));
 	say_done();
 	_exit(0);

@@ -49,12 +49,13 @@ void say_phase(const char *phase)
 	say(json_pack("{s:s, s:s}", "event", "phase", "phase", phase));
 }
 
-void say_error(enum status status, const char *text)
+void say_error(const struct error *err)
 {
 	struct text clean = { 0 };
 
-	visible_clean(&clean, text, strlen(text));
-	say(json_pack("{s:s, s:s, s:s}", "event", "error", "status", status_word(status), "text", text_get(&clean)));
+	visible_clean(&clean, err->text, strlen(err->text));
+	say(json_pack("{s:s, s:s, s:s, s:b}", "event", "error", "status", status_word(err->status), "text", text_get(&clean),
+		"of_engine", (int)err->of_engine));
 	text_done(&clean);
 }
 

@@ -25,7 +25,7 @@ void say(json_t *event);
 // What is said from now on is dropped, until it is called with false: of another model or platform than the cell's.
 void say_nothing(bool mute);
 void say_phase(const char *phase);
-void say_error(enum status status, const char *text); // cleans the text
+void say_error(const struct error *err); // cleans the text
 void say_done(void);
 // Waits at a gate (run/cell.h) for the parent's answer; false: it is to end, or the parent is gone.
 bool say_meet(const char *gate);

@@ -38,7 +38,9 @@
 void say_row(json_t *fields)
 {
 	if (!fields) { // json_pack refuses text that is not UTF-8, an engine's or a file's, and numbers that JSON does not have
-		say_error(STATUS_FAILED, "a name or a message of the engine is not UTF-8, or a number of the row is none");
+		struct error err = { 0 };
+		error_set(&err, STATUS_FAILED, "a name or a message of the engine is not UTF-8, or a number of the row is none");
+		say_error(&err);
 		return;
 	}
 	json_object_set_new(fields, "event", json_string("row"));
@@ -477,7 +479,7 @@ enum status work_first(struct work *w, struct error *err)
 		w->refused_guess = arena_strdup(&w->arena, first.text);
 		work_hint_shapes(w, !w->shape_taken);
 		if (st != STATUS_FAILED || w->guess.number + 1 >= w->guess.count || w->shape_taken || w->part->artifact.fixed)
-			return error_set(err, w->guess.number ? first.status : st, "%s", w->guess.number ? first.text : why.text);
+			return w->guess.number ? error_copy(err, first.status, &first) : error_copy(err, st, &why);
 	}
 }
 
@@ -898,7 +900,7 @@ int cell_child(const struct cell_dictation *dictation)
 			: w.ask.new_tokens > 0 ? measure_generation(&w, &err)
 					       : measure(&w, &err);
 	if (st)
-		say_error(err.status, err.text);
+		say_error(&err);
 	say_done();
 	backend_end();
 	// Not exit(): engines' own threads and destructors have nothing left to say, and some of them crash here.

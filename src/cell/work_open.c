@@ -543,12 +543,12 @@ enum status work_open(struct work *w, struct error *err)
 			if (w->part->artifact.fixed)
 				work_hint_shapes(w, true);
 			if (!w->part->artifact.fixed || st != STATUS_FAILED || w->guess.number + 1 >= w->guess.count)
-				return error_set(err, w->guess.number ? first.status : st, "%s", first.text);
+				return error_copy(err, w->guess.number ? first.status : st, &first);
 			w->refused_guess = arena_strdup(&w->arena, first.text);
 			w->guess.number++;
 		} else if (!of_form ||
 			!forms_next(&w->forms, &w->arena, &w->target, graph_form_text(&w->arena, &w->built_form), &why)) {
-			return error_set(err, st, "%s", why.text);
+			return error_copy(err, st, &why);
 		} else {
 			say_row(json_pack("{s:s, s:n, s:n, s:n, s:n, s:n, s:n, s:n}", "form_why", w->forms.why, "actual",
 				"nodes_on_platform", "nodes_elsewhere", "partitions", "copies", "refused", "fallback_reason"));

@@ -306,6 +306,7 @@ enum status conform_named(enum status st, const char *made, const char *folder, 
 		said = *err;
 		error_set(err, said.status, "%.*s%s%s", (int)(at - err->text), said.text, folder,
 			said.text + (at - err->text) + strlen(made));
+		err->of_engine = said.of_engine;
 	}
 	return st;
 }

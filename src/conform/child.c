@@ -294,7 +294,7 @@ static enum status run_case(struct case_work *w, const struct target *t, const c
 
 		close_form(w);
 		if (!refused || !forms_next(&forms, &w->arena, t, w->form, &why))
-			return st ? error_set(err, st, "%s", why.text) : STATUS_OK;
+			return st ? error_copy(err, st, &why) : STATUS_OK;
 	}
 }
 
@@ -393,7 +393,7 @@ int conform_child(void)
 	if (!st)
 		st = answer_all(request, &t, &devices, &err);
 	if (st)
-		say_error(err.status, err.text);
+		say_error(&err);
 	say_done();
 	backend_end();
 	_exit(0); // cell/work.c says why

@@ -216,7 +216,7 @@ int pipeline_child(void)
 	if (!st)
 		st = answer_request(request, &arena, &err);
 	if (st)
-		say_error(err.status, err.text);
+		say_error(&err);
 	say_done();
 	backend_end();
 	_exit(0); // cell/work.c says why

@@ -376,7 +376,7 @@ static enum status open_graph(struct part *m, struct part_graph *g, const struct
 		st = open_form(m, g, &form, in, in_count, &why);
 	} while (st && forms_refused(p->arena, g->target, true, &why) && forms_next(&forms, p->arena, g->target, g->form, &why));
 	if (st)
-		return error_set(err, st, "%s", why.text);
+		return error_copy(err, st, &why);
 	g->session.keeps_outputs = g->which->step != STEP_ENCODE;
 	g->is_open = true;
 	return STATUS_OK;

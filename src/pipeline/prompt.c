@@ -95,7 +95,7 @@ enum status pipeline_prompt(
 	if ((st = pipeline_open(&p, a, folder, NULL, NULL, &why)) == STATUS_BAD_INPUT)
 		st = pipeline_open(&p, a, folder, task_of_words(words, a), NULL, &why);
 	if (st)
-		return error_set(err, st, "%s", why.text);
+		return error_copy(err, st, &why);
 	p->prompt = out;
 	if ((st = pipeline_words(p, words, a, &inputs, err)))
 		return st;
@@ -108,6 +108,5 @@ enum status pipeline_prompt(
 	json_decref(answer.json);
 	if (st == STATUS_INTERRUPTED && tensor_named(out->tensors, out->count, "generation_config"))
 		return STATUS_OK;
-	return st ? error_set(err, st, "%s", why.text)
-		  : error_set(err, STATUS_UNSUPPORTED, "%s writes no text", pipeline_task(p));
+	return st ? error_copy(err, st, &why) : error_set(err, STATUS_UNSUPPORTED, "%s writes no text", pipeline_task(p));
 }

@@ -267,7 +267,7 @@ int plan_child(const char *what)
 	if (answer)
 		say(json_pack("{s:s, s:o}", "event", "probe", "plan", answer));
 	else
-		say_error(err.status, err.text);
+		say_error(&err);
 	say_done();
 	_exit(0); // cell/work.c says why
 }

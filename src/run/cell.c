@@ -234,9 +234,9 @@ static void not_asked(struct cell_result *out, const char *cause, struct arena *
 	out->row.cause = cause;
 }
 
-// What the engine said, in the words of the table; its own stay beside them. `r`, `l`: its child's.
-static void explain_cause(const struct cell *c, const struct child_report *r, const struct child_limits *l, struct arena *a,
-	struct cell_result *out)
+// What the engine said, in the words of the table; its own stay beside them. `h`, `r`, `l`: its child's.
+static void explain_cause(const struct cell *c, const struct heard *h, const struct child_report *r, const struct child_limits *l,
+	struct arena *a, struct cell_result *out)
 {
 	const struct platform *p = platform_find(c->platform);
 	const struct route *route = p ? platform_route(p, c->device) : NULL;
@@ -245,6 +245,9 @@ static void explain_cause(const struct cell *c, const struct child_report *r, co
 	struct cause cause;
 	bool found;
 
+	// What we say of a file repeats its words.
+	if (h->error && h->done && !h->of_engine && (out->verdict == VERDICT_FAILED || out->verdict == VERDICT_UNSUPPORTED))
+		return;
 	if (!said ||
 		(out->verdict != VERDICT_FAILED && out->verdict != VERDICT_UNSUPPORTED && out->verdict != VERDICT_UNAVAILABLE &&
 			out->verdict != VERDICT_NO_MEMORY && out->verdict != VERDICT_NOT_ASKED &&
@@ -635,7 +638,7 @@ static enum status run_child(struct running *r, struct cell_result *out, bool *e
 	take_times(row, &r->heard, state_others(&r->before, &r->after), r->a);
 	take_pause(row, &report, r->a);
 	take_memory(row, &r->heard, &report, r->a);
-	explain_cause(c, &report, &limits, r->a, out);
+	explain_cause(c, &r->heard, &report, &limits, r->a, out);
 	explain_fallback(c, &report, &limits, r->a, out);
 	child_report_done(&report);
 	return STATUS_OK;

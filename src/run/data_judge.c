@@ -134,12 +134,15 @@ static double macro_f1(const struct scores *s, struct arena *a)
 
 // ---- against float32 -----------------------------------------------------------------------------------------------------
 
-// How much better the example is than float32's, in what is not rounding; NaN counts as worse.
+// How much better the example is than float32's, in what is not rounding. Beside what is no number nothing is better or worse;
+// what is none itself is worse.
 static int side_of(const struct scores *x, const struct scores *ref, size_t i)
 {
 	const double is = x->sum[i] / x->weight[i], was = ref->sum[i] / ref->weight[i];
 	const double slack = metrics[x->metric].slack, gain = metrics[x->metric].is_loss ? was - is : is - was;
 
+	if (isnan(was) || (isinf(is) && isinf(was)))
+		return 0;
 	return isnan(gain) ? -1 : gain > slack ? 1 : gain < -slack ? -1 : 0;
 }
 
@@ -192,13 +195,37 @@ static size_t broken_alone(const struct scores *x, const struct scores *ref)
 	return count;
 }
 
-// The figure must have become worse, too, but for one that both sides' largest example makes infinite.
-static bool is_worse(const struct scores *x, const struct row *r)
+// The metric over the examples of which both sides have a score; of pictures the mean of their own.
+static double metric_beside(const struct scores *s, const struct scores *other)
 {
-	const bool falls = metrics[x->metric].is_loss ? r->data_value > r->data_reference : r->data_value < r->data_reference;
+	double sum = 0, weight = 0;
 
-	return (falls || (isinf(r->data_value) && isinf(r->data_reference))) && r->data_worse > r->data_better &&
-		r->data_p < SURE;
+	for (size_t i = 0; i < s->count; i++)
+		if (!isnan(s->sum[i]) && !isnan(other->sum[i])) {
+			sum += s->sum[i];
+			weight += s->weight[i];
+		}
+	return value_of(s->metric, sum / weight);
+}
+
+// The figures that are held against each other.
+struct figures {
+	double is, was;
+};
+
+static struct figures figures_of(const struct scores *x, const struct scores *ref, const struct row *r)
+{
+	const struct figures beside = { metric_beside(x, ref), metric_beside(ref, x) };
+
+	return isnan(r->data_value) || isnan(r->data_reference) ? beside : (struct figures){ r->data_value, r->data_reference };
+}
+
+// The figure must have become worse, too, but for one that both sides' largest example makes infinite.
+static bool is_worse(const struct scores *x, struct figures f, const struct row *r)
+{
+	const bool falls = metrics[x->metric].is_loss ? f.is > f.was : f.is < f.was;
+
+	return (falls || (isinf(f.is) && isinf(f.was))) && r->data_worse > r->data_better && r->data_p < SURE;
 }
 
 void data_judge(const struct scores *x, const struct scores *ref, const char *by, const char *absent, bool is_reduced,
@@ -236,32 +263,37 @@ void data_judge(const struct scores *x, const struct scores *ref, const char *by
 		return;
 	const bool is_given = x->metric == DATA_COSINE; // the examples hold what it should be, which is finite
 	const size_t wrong = is_given ? (size_t)x->broken : ref ? broken_alone(x, ref) : 0;
-	if (x->broken && !ref && !is_given) {
+	const struct figures f = ref ? figures_of(x, ref, r) : (struct figures){ 0 };
+	if (x->broken && wrong) {
+		out->verdict = VERDICT_WRONG;
+		r->cause = arena_printf(a, "--data: the outputs for %zu of %zu examples are not finite", wrong, x->count);
+	} else if (ref && is_worse(x, f, r)) {
+		out->verdict = is_reduced ? VERDICT_LOSSY : VERDICT_WRONG;
+		r->cause = arena_printf(a,
+			"--data: %s %.4g, float32's %.4g on the same %zu examples: %lld are worse and %lld better (sign test p = "
+			"%.2g)",
+			r->data_metric, f.is, f.was, x->count, (long long)r->data_worse, (long long)r->data_better, r->data_p);
+	} else if (x->broken && !ref) {
 		out->verdict = VERDICT_UNJUDGED;
 		r->cause = arena_printf(a,
 			"not judged: --data: the outputs for %lld of %zu examples are not finite, and float32's are not known: "
 			"%s",
 			(long long)x->broken, x->count, absent);
-	} else if (x->broken && wrong) {
-		out->verdict = VERDICT_WRONG;
-		r->cause = arena_printf(a, "--data: the outputs for %zu of %zu examples are not finite", wrong, x->count);
 	} else if (x->broken && isnan(r->data_value)) {
 		out->verdict = VERDICT_UNJUDGED;
 		r->cause = arena_printf(a,
 			"not judged: --data: the outputs for %lld of %zu examples are not finite, float32's neither, and so "
-			"there is no "
-			"%s",
+			"there is no %s",
 			(long long)x->broken, x->count, r->data_metric);
 	} else if (!ref && out->verdict == VERDICT_RIGHT) {
 		out->verdict = VERDICT_UNJUDGED;
 		r->cause = arena_printf(a, "not judged: --data: float32's answers are not known: %s", absent);
-	} else if (ref && is_worse(x, r)) {
-		out->verdict = is_reduced ? VERDICT_LOSSY : VERDICT_WRONG;
+	} else if (ref && ref->broken && out->verdict == VERDICT_RIGHT) {
+		out->verdict = VERDICT_UNJUDGED;
 		r->cause = arena_printf(a,
-			"--data: %s %.4g, float32's %.4g on the same %zu examples: %lld are worse and %lld better (sign test p = "
-			"%.2g)",
-			r->data_metric, r->data_value, r->data_reference, x->count, (long long)r->data_worse,
-			(long long)r->data_better, r->data_p);
+			"not judged: --data: float32's outputs for %lld of %zu examples are not finite, and the others are not "
+			"worse",
+			(long long)ref->broken, x->count);
 	}
 }
 

@@ -116,6 +116,7 @@ static bool hear_error(struct heard *h, const json_t *event)
 		if (text_is(word, words[i])) {
 			h->status = (enum status)i;
 			h->error = arena_strdup(h->arena, text);
+			h->of_engine = json_is_true(json_object_get(event, "of_engine"));
 			return true;
 		}
 	}

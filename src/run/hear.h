@@ -33,6 +33,7 @@ struct heard {
 	int64_t form;       // index of the platform's graph form that was opened
 	enum status status; // of its error event
 	const char *error;
+	bool of_engine;                  // that it is an engine's
 	const char *loading;             // the library that it loads; NULL: none
 	const char *waiting;             // the file whose lock another process has; NULL: none
 	const char *rubbish;             // a sentence about the first line that is not an event; NULL

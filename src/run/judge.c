@@ -46,7 +46,8 @@
 #define OFFSET_ROUNDING 16       // units of `rounding` of the largest value: sums of values that share an offset
 #define GROUP_LEAST 8            // values of a group; of outputs of fewer than 16: 2
 #define GROUPED_SAMPLE (1 << 20) // elements of an output that are looked at for groups, at most
-#define CLEAR 0.5                // of a row's largest value above the row's mean: by so much less another class is no near miss
+#define BEYOND_FLOAT32 0x1p128
+#define CLEAR 0.5 // of a row's largest value above the row's mean: by so much less another class is no near miss
 
 // What models and the conformance files (README there: -10000) write where a logit is masked. Other values are values, however
 // low.
@@ -386,12 +387,6 @@ static void add_up(const struct tensor *output, const struct tensor *reference, 
 	enum judged_by by, struct check *out, struct sums *sum)
 {
 	for (size_t i = 0; i < count; i++) {
-		double r = element(reference, i);
-
-		if (isfinite(r) && !stands_for_masked(r) && fabs(r) > out->reference_absmax && !is_padding(places, i))
-			out->reference_absmax = fabs(r);
-	}
-	for (size_t i = 0; i < count; i++) {
 		double x = element(output, i), r = element(reference, i), error;
 
 		if (is_padding(places, i) && !isnan(x)) {
@@ -638,19 +633,93 @@ static void judge_numbers(const struct tensor *output, const struct bound *bound
 			classes->missed, classes->rows);
 }
 
-// The sum of a reference's squares in float64 may be infinite, or 0 beside values that are not: then it says nothing of an error
-// that the bound of single values allows.
-static bool leaves_range(const struct sums *sum, const struct bound *bound, const struct check *out)
+static double largest_of(const struct tensor *reference, const struct places *places, size_t count)
 {
-	return (!isfinite(sum->reference2) || (out->reference_absmax > 0 && sum->reference2 < DBL_MIN)) &&
-		out->max_abs_error <= bound->max_abs * fmax(1, out->reference_absmax);
+	double largest = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const double r = element(reference, i);
+
+		if (isfinite(r) && !stands_for_masked(r) && fabs(r) > largest && !is_padding(places, i))
+			largest = fabs(r);
+	}
+	return largest;
+}
+
+// Floating point of one shape.
+static void judge_floats(const struct tensor *output, const struct tensor *reference, const struct places *places, size_t count,
+	const struct bound *bound, enum judged_by by, struct arena *a, struct check *out)
+{
+	struct sums sum = { .room = count < GROUPED_SAMPLE ? count : GROUPED_SAMPLE };
+
+	sum.sample = calloc(sum.room + 1, sizeof *sum.sample);
+	if (!sum.sample) {
+		out->not_judged = "no memory to judge it";
+		out->right = true;
+		return;
+	}
+	out->reference_absmax = largest_of(reference, places, count);
+	add_up(output, reference, places, count, by, out, &sum);
+	// Squares of the smallest values are 0 in float64.
+	out->nmse = sum.reference2 >= DBL_MIN ? sum.error2 / sum.reference2 : out->max_abs_error > 0 ? INFINITY : 0;
+	out->cosine = sum.reference2 > 0 && sum.output2 > 0 ? sum.dot / sqrt(sum.reference2 * sum.output2)
+		: sum.reference2 == sum.output2             ? 1
+							    : 0;
+	const struct classes classes = classes_of(output, reference, places, count);
+	out->top1_agreement = classes.rows ? (double)classes.agree / (double)classes.rows : (double)NAN;
+	if (!sum.numbers) // no figure is about anything
+		out->nmse = out->cosine = out->top1_agreement = out->max_abs_error = out->max_rel_error = (double)NAN;
+	out->cause = wrong_elements(output, reference, &sum, count, a, out);
+	if (!out->cause && !sum.numbers && out->compared) {
+		out->decided_by = "nothing";
+		out->not_judged = "no finite value in it";
+	} else if (!out->cause) {
+		judge_numbers(output, bound, &sum, &classes, a, out);
+	}
+	free(sum.sample);
+	out->right = !out->cause;
+}
+
+// In units of a power of two; what is masked stays as it is.
+static double *in_units(const struct tensor *t, const struct tensor *reference, size_t count, double unit)
+{
+	double *out = malloc((count + 1) * sizeof *out);
+
+	for (size_t i = 0; out && i < count; i++)
+		out[i] = stands_for_masked(element(reference, i)) ? element(t, i) : element(t, i) / unit;
+	return out;
+}
+
+// Values of float64 beyond those of float32, whose squares may be infinite: as others are, in units of the largest.
+static void judge_huge(const struct tensor *output, const struct tensor *reference, const struct places *places, size_t count,
+	double unit, const struct bound *bound, enum judged_by by, struct arena *a, struct check *out)
+{
+	double *x = in_units(output, reference, count, unit), *r = in_units(reference, reference, count, unit);
+	struct tensor of_x = *output, of_r = *reference;
+
+	of_x.dtype = of_r.dtype = DTYPE_F64;
+	of_x.data = x;
+	of_r.data = r;
+	of_x.nbytes = of_r.nbytes = count * sizeof *x;
+	if (x && r) {
+		judge_floats(&of_x, &of_r, places, count, bound, by, a, out);
+		out->cause = out->cause ? arena_printf(a, "%s; all in units of %.3g", out->cause, unit) : NULL;
+		out->max_abs_error *= unit;
+		out->reference_absmax *= unit;
+		out->worst_value *= unit;
+		out->worst_reference *= unit;
+	} else {
+		out->not_judged = "no memory to judge it";
+		out->right = true;
+	}
+	free(x);
+	free(r);
 }
 
 void judge_tensor(const struct tensor *output, const struct tensor *reference, const struct padded *padded, struct bound bound,
 	enum judged_by by, struct arena *a, struct check *out)
 {
 	char where[128], wanted[128];
-	struct sums sum = { 0 };
 	size_t count;
 
 	*out = (struct check){ .name = reference->name,
@@ -685,35 +754,12 @@ void judge_tensor(const struct tensor *output, const struct tensor *reference, c
 		judge_integers(output, reference, count, bound.agreement, a, out);
 		return;
 	}
-	struct places places = places_of(reference, padded);
-	sum.room = count < GROUPED_SAMPLE ? count : GROUPED_SAMPLE;
-	sum.sample = calloc(sum.room + 1, sizeof *sum.sample);
-	if (!sum.sample) {
-		out->not_judged = "no memory to judge it";
-		out->right = true;
-		return;
-	}
-	add_up(output, reference, &places, count, by, out, &sum);
-	out->nmse = sum.reference2 > 0 ? sum.error2 / sum.reference2 : sum.error2 > 0 ? INFINITY : 0;
-	out->cosine = sum.reference2 > 0 && sum.output2 > 0 ? sum.dot / sqrt(sum.reference2 * sum.output2)
-		: sum.reference2 == sum.output2             ? 1
-							    : 0;
-	const struct classes classes = classes_of(output, reference, &places, count);
-	out->top1_agreement = classes.rows ? (double)classes.agree / (double)classes.rows : (double)NAN;
-	if (!sum.numbers) // no figure is about anything
-		out->nmse = out->cosine = out->top1_agreement = out->max_abs_error = out->max_rel_error = (double)NAN;
-	out->cause = wrong_elements(output, reference, &sum, count, a, out);
-	if (!out->cause && !sum.numbers && out->compared) {
-		out->decided_by = "nothing";
-		out->not_judged = "no finite value in it";
-	} else if (!out->cause && out->max_abs_error > 0 && leaves_range(&sum, &bound, out)) {
-		out->decided_by = "nothing";
-		out->not_judged = "the squares of its values leave the range of float64";
-	} else if (!out->cause) {
-		judge_numbers(output, &bound, &sum, &classes, a, out);
-	}
-	free(sum.sample);
-	out->right = !out->cause;
+	const struct places places = places_of(reference, padded);
+	const double largest = largest_of(reference, &places, count);
+	if (largest > BEYOND_FLOAT32)
+		judge_huge(output, reference, &places, count, ldexp(1, ilogb(largest)), &bound, by, a, out);
+	else
+		judge_floats(output, reference, &places, count, &bound, by, a, out);
 }
 
 int64_t judge_not_finite(const struct tensor *t)

@@ -560,6 +560,24 @@ static enum status look_at_values(struct db *d, struct arena *a, const char *pre
 	return status;
 }
 
+// As data_judge has it: stats_sign_test below 0.05, from 1,000 examples on by their deviation, and the metric itself, of which an
+// infinite one may be NULL.
+#define COUNT_OF(column) "TRY_CAST(" column " AS BIGINT)"
+#define WORSE COUNT_OF("data_worse")
+#define EITHER "(" WORSE " + " COUNT_OF("data_better") ")"
+#define WORSE_THAN_CHANCE \
+	"CASE WHEN greatest(data_worse, data_better) >= 1000 THEN (0e0 + data_worse - data_better - 1) ** 2 > 3.9e0 * (0e0 + " \
+	"data_worse + data_better) ELSE 2 * list_sum(list_transform(range(" WORSE ", " EITHER \
+	" + 1), lambda k: exp(lgamma(" EITHER " + 1) - lgamma(k + 1) - lgamma(" EITHER " - k + 1) - " EITHER \
+	" * ln(2)))) < 0.05 - 1e-9 END"
+#define FALLS \
+	"CASE WHEN data_metric = 'accuracy' THEN data_reference IS NOT NULL WHEN data_metric = 'perplexity' THEN " \
+	"coalesce(data_value, 'inf') > data_reference OR (isinf(data_value) AND isinf(data_reference)) WHEN data_metric = " \
+	"'word " \
+	"error rate' THEN data_value > data_reference WHEN data_metric IN ('cosine', 'token accuracy') THEN " \
+	"coalesce(data_value, " \
+	"-2) < data_reference ELSE data_value < data_reference END"
+
 // What no row that was judged right has, since its judge would have said otherwise. Golden outputs may hold values that are not
 // finite, and of a reduced precision these figures are its loss. A column that the file lacks is NULL, as in an older file.
 static const struct {
@@ -577,13 +595,14 @@ static const struct {
 	{ "latency_ms", "NOT latency_ms BETWEEN latency_min_ms AND latency_max_ms" },
 	{ "samples", "samples = 0 AND latency_ms IS NOT NULL" },
 	{ "nodes_on_platform", "NOT nodes_on_platform BETWEEN 0 AND nodes" },
-	// data_judge: the sign test is certain from 6 to none on, and where the counts differ by 2.2 of their deviations.
-	{ "data_worse",
-		"data_worse > data_better AND ((data_better = 0 AND data_worse >= 6) OR (data_worse - data_better - 1) * "
-		"(data_worse - data_better - 1) > 5 * (data_worse + data_better)) AND CASE WHEN isinf(data_value) AND "
-		"isinf(data_reference) THEN TRUE WHEN data_metric IN ('perplexity', 'word error rate') THEN data_value > "
-		"data_reference ELSE data_value < data_reference END" },
-	{ "data_worse", "data_worse > 0 AND (data_reference_by IS NULL OR data_better IS NULL)" }, // its figure may be NaN
+	{ "data_worse", "data_worse > data_better AND " WORSE_THAN_CHANCE " AND " FALLS },
+	{ "data_worse", "data_worse > 0 AND data_reference_by IS NULL" }, // its figure may be NaN
+	{ "data_value", "isnan(data_value) OR isnan(data_reference)" },   // that is NULL
+	{ "data_value",
+		"data_metric NOT IN ('perplexity', 'word error rate') AND NOT (abs(data_value) <= 1.001 AND "
+		"coalesce(abs(data_reference), 0) <= 1.001)" },
+	{ "data_reference", "data_reference IS NOT NULL AND (data_worse IS NULL OR data_better IS NULL)" },
+	{ "data_worse", "data_worse IS NOT NULL AND (data_better IS NULL OR data_metric IS NULL)" },
 	{ "data_metric",
 		"data_metric NOT IN ('accuracy', 'token accuracy', 'perplexity', 'cosine', 'word error rate', 'mAP', 'mean "
 		"IoU')" },

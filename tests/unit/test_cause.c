@@ -395,7 +395,8 @@ static void unknown_ones_stay(void **state)
 	arena_done(&a);
 }
 
-// The names of a user's graph stand in what an engine says of it, and are no limit of this machine.
+// The names of a user's graph stand in what an engine says of it: such words are neither a limit of this machine nor a fact of
+// the graph.
 static void words_of_a_file(void **state)
 {
 	static const char names[] =
@@ -404,6 +405,7 @@ static void words_of_a_file(void **state)
 	char path[] = "/tmp/assay-cause-XXXXXX";
 	struct arena a = { 0 };
 	struct cause c;
+	struct error err = { 0 };
 	int fd = mkstemp(path);
 
 	(void)state;
@@ -411,26 +413,50 @@ static void words_of_a_file(void **state)
 	close(fd);
 	cause_set_file(path);
 	assert_int_equal(
-		cause_status("ort", NULL, "running Gather node. Name:'Too many open files'", STATUS_FAILED), STATUS_FAILED);
+		cause_status("ort", NULL, "running Gather node. Name:'Too many open files'", STATUS_FAILED), STATUS_NOT_ASKED);
+	assert_true(cause_find(&c, &a, "ort", NULL, "running Gather node. Name:'Too many open files'"));
+	assert_true(strstr(c.text, "running Gather node") && strstr(c.text, "stand in the file itself or its path") && c.hint);
+	assert_int_equal(cause_row("ort", NULL, "running Gather node. Name:'Too many open files'"), cause_count());
 	assert_int_equal(cause_status("ort", NULL, "x: std::bad_alloc", STATUS_FAILED), STATUS_NO_MEMORY);
 	// Two names that the engine put side by side, in another order than the file's.
 	assert_int_equal(
-		cause_status("ort", NULL, "No Op registered for files: Too many open files", STATUS_FAILED), STATUS_FAILED);
+		cause_status("ort", NULL, "no such thing as files: Too many open files", STATUS_FAILED), STATUS_NOT_ASKED);
 	// Two names with the engine's words between them, and one before its own last words.
 	assert_int_equal(
 		cause_status("ort", "cpu",
 			"input parameter (in which a) of operator (Sqrt) in node ( may be, cannot be read: /x) is invalid",
 			STATUS_FAILED),
-		STATUS_FAILED);
+		STATUS_NOT_ASKED);
+	assert_int_equal(
+		cause_status("ort", "cpu",
+			"Type 'tensor(int64)' of input parameter (in which a) of operator (Sqrt) in node ( may be, cannot "
+			"be read: /x) is invalid",
+			STATUS_FAILED),
+		STATUS_UNSUPPORTED);
 	assert_int_equal(cause_status("ort", "cpu", "input (/dev/kfd ) of operator (Sqrt): permission denied", STATUS_FAILED),
-		STATUS_FAILED);
-	assert_int_equal(cause_status("ort", "cpu", "input (vkCreateInstance) of Sqrt failed", STATUS_FAILED), STATUS_FAILED);
+		STATUS_NOT_ASKED);
+	assert_int_equal(cause_status("ort", "cpu", "input (vkCreateInstance) of Sqrt failed", STATUS_FAILED), STATUS_NOT_ASKED);
 	// A name that is a beginning twice.
 	assert_true(cause_is_own("is there, is there, and cannot be started"));
 	assert_true(cause_is_own("many open files; Too many") && !cause_is_own("bad_alloc"));
+	// What we say ourselves is looked up nowhere.
+	error_set(&err, STATUS_UNSUPPORTED, "a step of the type Too many open files is not known");
+	assert_int_equal(cause_in_the_way("ort", "cpu", STATUS_UNSUPPORTED, &err), STATUS_UNSUPPORTED);
+	err.of_engine = true;
+	assert_int_equal(cause_in_the_way("ort", "cpu", STATUS_UNSUPPORTED, &err), STATUS_NOT_ASKED);
+	assert_non_null(strstr(err.text, "is not known; words of this stand in the file itself or its path"));
+	// A folder of such a name, which may be called from elsewhere.
+	char folder[] = "/tmp/assay-cause-No space left on device-XXXXXX", file[128];
+	assert_non_null(mkdtemp(folder));
+	snprintf(file, sizeof file, "%s/a.onnx", folder);
+	assert_int_equal(rename(path, file), 0);
+	cause_set_file(file);
+	assert_int_equal(cause_status("ort", NULL, "Load model from /tmp/No space left on device/a.onnx failed", STATUS_FAILED),
+		STATUS_NOT_ASKED);
 	cause_set_file(NULL);
 	assert_true(cause_find(&c, &a, "ort", "cpu", "open: Too many open files"));
-	unlink(path);
+	unlink(file);
+	rmdir(folder);
 	arena_done(&a);
 }
 

@@ -372,8 +372,7 @@ static void test_rounding(void **state)
 	// Where float32's are not finite, too, nothing is said; where they are not known, that is; what examples hold is finite.
 	ref.broken = 1;
 	ref.sum[3] = NAN;
-	r = judged(&a, &x, &ref, true, VERDICT_UNJUDGED);
-	assert_non_null(strstr(r.cause, "float32's neither, and so there is no perplexity"));
+	judged(&a, &x, &ref, true, VERDICT_LOSSY);
 	ref.sum[3] = 2; // one that is not excuses no other
 	ref.sum[4] = NAN;
 	r = judged(&a, &x, &ref, true, VERDICT_WRONG);
@@ -382,6 +381,55 @@ static void test_rounding(void **state)
 	assert_non_null(strstr(r.cause, "are not finite, and float32's are not known"));
 	x.metric = ref.metric = DATA_COSINE;
 	judged(&a, &x, &ref, true, VERDICT_WRONG);
+	arena_done(&a);
+}
+
+// An example of which float32 gives no number, or the same infinite one, says nothing: neither against the others nor for them.
+static void test_no_number_of_float32(void **state)
+{
+	static const enum data_metric metrics[] = { DATA_COSINE, DATA_PERPLEXITY, DATA_OVERLAP };
+	struct arena a = { 0 };
+	struct scores x, ref;
+	struct row r;
+
+	(void)state;
+	for (size_t m = 0; m < sizeof metrics / sizeof *metrics; m++) {
+		const bool is_loss = metrics[m] == DATA_PERPLEXITY;
+
+		scores_begin(&x, &a, N);
+		scores_begin(&ref, &a, N);
+		x.metric = ref.metric = metrics[m];
+		x.count = ref.count = N;
+		for (size_t i = 0; i < N; i++)
+			x.weight[i] = ref.weight[i] = ref.sum[i] = x.sum[i] = 1;
+		ref.sum[0] = NAN;
+		ref.broken = 1;
+		r = judged(&a, &x, &ref, false, VERDICT_UNJUDGED);
+		assert_true(strstr(r.cause, "float32's outputs for 1 of 10 examples are not finite") && r.data_worse == 0);
+		for (size_t i = 1; i < N; i++)
+			x.sum[i] = is_loss ? 2 : 0.25;
+		r = judged(&a, &x, &ref, false, VERDICT_WRONG);
+		assert_true(r.data_worse == 9 && r.data_better == 0);
+		assert_non_null(strstr(r.cause, is_loss ? "7.389, float32's 2.718" : "0.25, float32's 1"));
+		// Neither has a number there.
+		x.sum[0] = NAN;
+		x.broken = 1;
+		judged(&a, &x, &ref, false, VERDICT_WRONG);
+		for (size_t i = 1; i < N; i++)
+			x.sum[i] = 1;
+		r = judged(&a, &x, &ref, false, metrics[m] == DATA_COSINE ? VERDICT_WRONG : VERDICT_UNJUDGED);
+		assert_non_null(
+			strstr(r.cause, metrics[m] == DATA_COSINE ? "for 1 of 10" : "float32's neither, and so there is no "));
+	}
+	x.metric = ref.metric = DATA_PERPLEXITY;
+	x.broken = ref.broken = 0;
+	for (size_t i = 0; i < N; i++)
+		x.sum[i] = ref.sum[i] = (double)INFINITY;
+	r = judged(&a, &x, &ref, false, VERDICT_RIGHT);
+	assert_true(r.data_worse == 0 && r.data_better == 0);
+	ref.sum[0] = ref.sum[1] = 1;
+	r = judged(&a, &x, &ref, false, VERDICT_RIGHT);
+	assert_int_equal(r.data_worse, 2);
 	arena_done(&a);
 }
 
@@ -423,6 +471,7 @@ int main(void)
 		cmocka_unit_test(test_words),
 		cmocka_unit_test(test_verdicts),
 		cmocka_unit_test(test_rounding),
+		cmocka_unit_test(test_no_number_of_float32),
 		cmocka_unit_test(test_file),
 	};
 

@@ -304,7 +304,8 @@ static void huge_values_hide_no_others(void **state)
 	arena_done(&a);
 }
 
-// Squares of float64 that are infinite or 0 hide nothing that the bound of single values does not allow.
+// Squares of float64 that are infinite or 0 hide nothing: huge values are right or wrong as others are, and tiny ones are not
+// judged only where the output is as tiny.
 static void squares_beyond_float64(void **state)
 {
 	enum { COUNT = 64 };
@@ -313,8 +314,10 @@ static void squares_beyond_float64(void **state)
 		double large;
 		bool right;
 		const char *decided_by;
-	} rows[] = { { 1, 0.01, 0, false, "NMSE of small values" }, { 1.4e152, 0.01, 0, true, "nothing" },
-		{ 1, 0, 1e160, false, "max abs" }, { 1e-170, 2, 0, true, "nothing" }, { 1.4e152, 0, 0, true, NULL } };
+	} rows[] = { { 1, 0.01, 0, false, "NMSE of small values" }, { 1.4e152, 0.01, 0, false, "NMSE" },
+		{ 1, 0, 1e160, false, "max abs" }, { 1e-170, 2, 0, true, "nothing" }, { 1e-160, 1e155, 0, false, "rounding" },
+		{ 1e150, -2, 0, false, "NMSE of small values" }, { 1e300, 1e-7, 1e-7, true, NULL },
+		{ 1.4e152, 0, 0, true, NULL } };
 	double r[COUNT], x[COUNT];
 
 	(void)state;

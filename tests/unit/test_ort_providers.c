@@ -8,12 +8,14 @@
 #include <math.h>
 #include <sched.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -321,6 +323,13 @@ static const char *contexts(void)
 		return wrong;
 	CHECK(text_starts(session_option(&s, "context"), "stale, made again"));
 	session_close(&s);
+	// What it writes there does not fit: of the disk, and not of the graph.
+	const struct rlimit none = { 4096, RLIM_INFINITY };
+	signal(SIGXFSZ, SIG_IGN);
+	CHECK(remove(compiled) == 0 && setrlimit(RLIMIT_FSIZE, &none) == 0);
+	CHECK(session_open(&s, &backend_ort, backend_provider(&backend_ort, "qnn"), "57", "context_cache=on", &art, &err) ==
+		STATUS_NO_SPACE);
+	CHECK(strstr(err.text, "/room: File too large (a limit of this process: ulimit -f)") && err.of_engine);
 	return NULL;
 }
 
