@@ -211,15 +211,15 @@ static const struct signature table[] = {
 		"QNN took the graph and fails to run it (error \\1): mostly an operator that it should have refused", NULL },
 
 	// ---- operators, types, shapes
-	{ "ort", NULL, "Could not find an implementation for ([A-Za-z0-9_.]+)\\(([0-9]+)\\) node with name '([^']*)'",
-		STATUS_UNSUPPORTED, FORM, "there is no kernel for \\1 of opset \\2 with these types: node \\3", NULL },
+	{ "ort", NULL, "Could not find an implementation for (.+)\\(([0-9]+)\\) node with name '(.*)'", STATUS_UNSUPPORTED, FORM,
+		"there is no kernel for \\1 of opset \\2 with these types: node \\3", NULL },
 	{ "ort", NULL,
-		"Type '([^']*)' of (input|output) parameter \\(([^)]*)\\) of operator \\(([^)]*)\\) in node \\(([^)]*)\\) is "
+		"Type '([^']*)' of (input|output) parameter \\((.*)\\) of operator \\((.*)\\) in node \\((.*)\\) is "
 		"invalid",
 		STATUS_UNSUPPORTED, FORM, "\\4 does not take \\1: node \\5", NULL },
-	{ "ort", NULL, "No Op registered for ([A-Za-z0-9_.]+) with domain_version of ([0-9]+)", STATUS_UNSUPPORTED, FORM,
+	{ "ort", NULL, "No Op registered for (.+) with domain_version of ([0-9]+)", STATUS_UNSUPPORTED, FORM,
 		"this version does not know the operator \\1 of opset \\2", "a newer version of the engine may" },
-	{ "ort", NULL, "([A-Za-z0-9_.:]+)\\(([0-9-]+)\\) is not a registered function/op", STATUS_UNSUPPORTED, FORM,
+	{ "ort", NULL, "([^ ]*)\\(([0-9-]+)\\) is not a registered function/op", STATUS_UNSUPPORTED, FORM,
 		"this version does not know the operator \\1 of opset \\2", "a newer version of the engine may" },
 	{ "ort", NULL, "Opset ([0-9]+) is under development.*domain ([^ ]+) is till opset ([0-9]+)", STATUS_UNSUPPORTED, FORM,
 		"the graph has opset \\1; this version takes up to \\3 of \\2",

@@ -30,8 +30,8 @@ enum status cause_status(const char *engine, const char *provider, const char *m
 enum status cause_in_the_way(const char *engine, const char *provider, enum status told, struct error *err);
 
 // The user's .onnx that this thread's next messages are about; NULL: none. Engines repeat the names of its nodes and tensors:
-// what would tell of this machine by words that stand in it or its path, whatever lies between their letters, is NOT_ASKED and says
-// so, and other messages are not known by such words. *path stays.
+// what would tell of this machine by words that stand in it or its path, whatever lies between their letters, is NOT_ASKED and
+// says so, and other messages are not known by such words. *path stays.
 void cause_set_file(const char *path);
 bool cause_is_own(const char *words); // do these?
 

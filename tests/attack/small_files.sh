@@ -369,7 +369,7 @@ relu = node("Relu", ["x"], "y") + text(2, "g") + field(11, text(1, "x") + dims("
 write("relu.onnx", varint(1, 8), field(8, varint(2, 17)), field(7, relu))
 write("computed.onnx", varint(1, 8), field(8, varint(2, 17)), field(7, graph))
 # What an engine says of it is held against its own words: letters of its choice, and as many places where they begin.
-odd = (field(1, text(1, "x") + text(2, "y") + text(4, " " + "a" * 900 + "b may be, cannot be read: x") + text(7, "in which a folder")) + text(2, "g") +
+odd = (field(1, text(1, "x") + text(2, "y") + text(4, " " + "a" * 900 + "b may be, cannot be read: ") + text(7, "in which a folder")) + text(2, "g") +
        field(11, text(1, "x") + dims("n")) + field(12, text(1, "y") + dims("n")))
 write("letters.onnx", varint(1, 8), field(6, b"a" * (4 * MIB)), field(8, varint(2, 17)), field(8, text(1, "in which a folder") + varint(2, 1)), field(7, odd))
 PY
