@@ -73,6 +73,9 @@ static const struct signature table[] = {
 	// base/cache.c, of a browser
 	{ NULL, NULL, "the cache (is not used|\\(ASSAY_CACHE names another\\)): ", STATUS_NOT_ASKED, 0, NULL,
 		"make it a folder of your own, or name another in ASSAY_CACHE" },
+	// of a compiled graph that is kept: CACHE/compiled
+	{ "ort", NULL, "Protobuf serialization failed when saving model to", STATUS_NOT_ASKED, 0, NULL,
+		"is its disk full, or may a file have only so many bytes here (ulimit -f)?" },
 	// openvino_devices.c
 	{ "openvino", NULL, "its (plugin|reader of ONNX files) [^,;\"]* cannot be opened: ", STATUS_NOT_ASKED, 0, NULL,
 		"is that file whole, and may this user read it? `assay setup` brings OpenVINO anew" },
@@ -425,9 +428,9 @@ static const char *mark_open(struct arena *a, const char *pattern, bool *is_open
 	return out;
 }
 
-// Was a message known by words of the file? Where the pattern takes any words there may be the engine's. Those that it names are
-// the file's altogether, or, where they tell of this machine, a whole part of them between two such places.
-static bool is_own(const struct signature *s, const char *message, regmatch_t whole)
+// Was a message known by words of the file? They are the file's with what the pattern takes any words for, or without, since the
+// engine's may be there, or, `by_parts`, a whole part of them between two such places is.
+static bool is_own(const struct signature *s, const char *message, regmatch_t whole, bool by_parts)
 {
 	enum { PART_LEAST = 6, GROUPS = 32 };
 	struct arena a = { 0 };
@@ -443,10 +446,11 @@ static bool is_own(const struct signature *s, const char *message, regmatch_t wh
 		for (size_t i = 1; i < GROUPS; i++)
 			if (is_open[i] && found[i].rm_so >= whole.rm_so && found[i].rm_eo <= whole.rm_eo)
 				memset(named + (found[i].rm_so - whole.rm_so), '\n', (size_t)(found[i].rm_eo - found[i].rm_so));
-	is = stand_in((const uint8_t *)own_path, strlen(own_path), letters_of(&a, named, length), &a);
+	const struct letters all = letters_of(&a, message + whole.rm_so, length), fixed = letters_of(&a, named, length);
+	is = stand_in((const uint8_t *)own_path, strlen(own_path), fixed, &a);
 	if (!is && file_map(&a, own_file, &data, &nbytes, NULL) == STATUS_OK && nbytes > 0) {
-		is = stand_in(data, nbytes, letters_of(&a, named, length), &a);
-		for (const char *at = named; is_local(s) && !is && *at; at += strcspn(at, "\n"), at += strspn(at, "\n")) {
+		is = stand_in(data, nbytes, fixed, &a) || stand_in(data, nbytes, all, &a);
+		for (const char *at = named; by_parts && !is && *at; at += strcspn(at, "\n"), at += strspn(at, "\n")) {
 			const struct letters part = letters_of(&a, at, strcspn(at, "\n"));
 			is = part.n >= PART_LEAST && stand_in(data, nbytes, part, &a);
 		}
@@ -476,7 +480,7 @@ static const struct signature *look_up(const char *engine, const char *provider,
 
 		if ((doubt && s->status != STATUS_UNSUPPORTED) || !matches(s, engine, provider, message, found))
 			continue;
-		if (!own_file || !is_own(s, message, found[0]))
+		if (!own_file || !is_own(s, message, found[0], doubt || is_local(s)))
 			return s;
 		if (is_local(s))
 			doubt = &doubtful[(s->flags & HOST) != 0];
@@ -545,7 +549,7 @@ enum status cause_in_the_way(const char *engine, const char *provider, enum stat
 	struct error limit = { 0 }, said = *err;
 	struct rlimit own;
 
-	if (!err->of_engine && (told == STATUS_FAILED || told == STATUS_UNSUPPORTED || told == STATUS_BAD_INPUT))
+	if (!err->of_engine && (told == STATUS_UNSUPPORTED || told == STATUS_BAD_INPUT))
 		return told; // what we say of a file repeats its words
 	const bool is_here = s && (s->status == STATUS_NOT_ASKED || s->status == STATUS_NO_SPACE);
 	if (told == STATUS_NO_MEMORY || (s && s->flags & HOST)) {

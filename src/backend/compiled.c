@@ -294,27 +294,10 @@ enum status compiled_keep(struct compiled *c, int64_t *nbytes, struct error *err
 	return st;
 }
 
-enum status compiled_failed(const struct compiled *c, const struct artifact *graph, enum status status, struct error *err)
+void compiled_drop(struct compiled *c)
 {
-	enum { LEAST_NBYTES = 1 << 20 };
-	struct arena a = { 0 };
-	struct error room = { 0 };
-
-	if (!c)
-		return status;
-	const char *path = arena_printf(&a, "%s/room", c->folder);
-	const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-
-	if (fd >= 0)
-		errno = posix_fallocate(fd, 0, (off_t)(LEAST_NBYTES + graph->graph_nbytes + graph->weights_nbytes));
-	if (errno && error_errno(&room, "%s", path) != STATUS_FAILED)
-		status = error_set(err, room.status, "%s; %s", err ? err->text : "", room.text);
-	if (fd >= 0) {
-		close(fd);
-		unlink(path);
-	}
-	arena_done(&a);
-	return status;
+	file_remove_tree(c->folder, NULL);
+	unlock(c);
 }
 
 void compiled_keep_more(struct compiled *c)

@@ -8,7 +8,6 @@
 
 #include <jansson.h>
 
-#include "artifact/artifact.h"
 #include "base/arena.h"
 #include "base/error.h"
 
@@ -26,9 +25,8 @@ enum status compiled_open(struct compiled *out, struct arena *a, const char *wha
 	json_t *makers, struct error *err);
 // When the session stands: notes the files that are there now and who made them, lets others in. Bytes of all files.
 enum status compiled_keep(struct compiled *c, int64_t *nbytes, struct error *err);
-// The compiler failed with `status`, which is the disk's where that, or a limit of this process, leaves no room in its folder for
-// about what it would have written of `graph`. `c` NULL: it keeps nothing.
-enum status compiled_failed(const struct compiled *c, const struct artifact *graph, enum status status, struct error *err);
+// Nothing is kept: removes what is there, lets others in.
+void compiled_drop(struct compiled *c);
 // When it is closed: notes what its runs compiled besides, unless another process has made the folder anew.
 void compiled_keep_more(struct compiled *c);
 // The bytes of all files; nothing is noted and nothing is read.

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/compiled.h"
 #include "backend/outline.h"
 #include "backend/cause.h"
 #include "base/text.h"
@@ -326,9 +325,7 @@ static enum status ov_open(struct session *s, const struct artifact *a, struct e
 
 	if ((st = load_library(&o->library, &s->arena, err)) ||
 		(st = ov_check(l, l->ov_core_create(&o->core), "starting", err)) || (st = configure(s, err)) ||
-		(st = ov_open_cache(s, a, err)) ||
-		((st = ov_compile(s, a, &o->model, err)) && (st = compiled_failed(o->compiled, a, st, err))) ||
-		(st = ov_keep_cache(s, err)) ||
+		(st = ov_open_cache(s, a, err)) || (st = ov_compile(s, a, &o->model, err)) || (st = ov_keep_cache(s, err)) ||
 		(st = ov_check(
 			 l, l->ov_compiled_model_create_infer_request(o->model, &o->now.request), "making a request", err)) ||
 		(st = outline_read(&file, &s->arena, a->graph, a->graph_nbytes, err)) ||

@@ -285,9 +285,20 @@ static enum status load_compiled(
 			 api, api->AddSessionConfigEntry(so, "ep.context_file_path", o->context), "setting options", err)) ||
 		(st = ort_check(api, api->AddSessionConfigEntry(so, "ep.context_embed_mode", "1"), "setting options", err)))
 		return st;
-	if ((st = load(o, a, so, out, err)))
-		unlink(o->context);
-	return st;
+	if (!(st = load(o, a, so, out, err)))
+		return STATUS_OK;
+	unlink(o->context);
+	if ((st != STATUS_FAILED && st != STATUS_NOT_ASKED) || s->compiles_only)
+		return st;
+	// On a full disk, or under a limit on files, it is compiled without being kept.
+	if (ort_check(api, api->AddSessionConfigEntry(so, "ep.context_enable", "0"), "setting options", NULL) ||
+		load(o, a, so, out, NULL))
+		return st;
+	session_set_option(s, "context", arena_printf(&s->arena, "not kept: %s", err ? err->text : ""));
+	compiled_drop(o->compiled);
+	o->compiled = NULL;
+	o->context = NULL;
+	return STATUS_OK;
 }
 
 // There is no way to ask a session for its threads. A pool of n for work within operations is the caller and n - 1 new ones, so
@@ -325,8 +336,6 @@ enum status ort_create_session(
 		confirm_threads(s, before);
 	if (!st && o->compiled && (!o->context || purpose == ORT_MEASURE))
 		st = compiled_keep(o->compiled, &s->compiled_bytes, err);
-	else if (st)
-		st = compiled_failed(o->compiled, a, st, err);
 	return st;
 }
 

@@ -211,7 +211,7 @@ static enum status open_context(struct session *s, const struct ort_pairs *pairs
 	if (st || own->purpose != ORT_MEASURE ||
 		(!on && !s->compiles_only)) // what was compiled has to be somewhere to have a size
 		return st;
-	target = json_pack("{s:s}", "device", s->device);
+	target = json_pack("{s:s, s:s?}", "device", s->device, "rewrites", session_option(s, "optimisation"));
 	for (size_t i = 0; i < pairs->count; i++)
 		json_object_set_new(target, pairs->keys[i], json_string(pairs->values[i]));
 	own->compiled = ARENA_NEW(&s->arena, struct compiled);

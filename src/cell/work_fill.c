@@ -246,6 +246,7 @@ enum status work_fill(
 	struct scenario_ask as = *ask;
 	struct fill fills[FILLS_MOST] = { { .requests = 1 } }, *best = NULL;
 	struct filled f = { .w = w };
+	struct error first = { 0 };
 	struct tensor *kept;
 	size_t count = 1;
 	enum status st = keep_outputs(w, &kept, err);
@@ -260,13 +261,16 @@ enum status work_fill(
 	for (size_t i = 0; i < count; i++) {
 		struct error why = { 0 };
 
-		if (try_fill(w, options, &fills[i], seconds, &why))
+		if (try_fill(w, options, &fills[i], seconds, &why)) {
 			fills[i].why = arena_strdup(&w->arena, why.text);
-		else if (!best || fills[i].per_s > best->per_s)
+			first = i ? first : why;
+		} else if (!best || fills[i].per_s > best->per_s)
 			best = &fills[i];
 	}
-	if (!best)
-		return error_set(err, STATUS_FAILED, "no way of asking it gave an answer: %s", fills[0].why);
+	if (!best) {
+		error_copy(err, first.status, &first);
+		return error_prefix(err, "no way of asking it gave an answer");
+	}
 	if ((st = open_as(w, options, best->options, err)) || (st = session_lanes(&w->part->session, best->requests, err)))
 		return st;
 	if (best->options)

@@ -246,7 +246,7 @@ static void explain_cause(const struct cell *c, const struct heard *h, const str
 	bool found;
 
 	// What we say of a file repeats its words.
-	if (h->error && h->done && !h->of_engine && (out->verdict == VERDICT_FAILED || out->verdict == VERDICT_UNSUPPORTED))
+	if (h->error && h->done && !h->of_engine && (h->status == STATUS_UNSUPPORTED || h->status == STATUS_BAD_INPUT))
 		return;
 	if (!said ||
 		(out->verdict != VERDICT_FAILED && out->verdict != VERDICT_UNSUPPORTED && out->verdict != VERDICT_UNAVAILABLE &&

@@ -180,6 +180,16 @@ static void compare(const struct scores *x, const struct scores *ref, struct are
 	r->data_top5_reference = top_of(ref);
 }
 
+// Examples of which float32 gives no number, or both sides an infinite loss, beside which nothing can be told.
+static size_t not_comparable(const struct scores *x, const struct scores *ref)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < x->count; i++)
+		count += isnan(ref->sum[i]) || (isinf(x->sum[i]) && isinf(ref->sum[i]));
+	return count > (size_t)ref->broken ? count : (size_t)ref->broken;
+}
+
 // Examples whose outputs are not finite at a place, or of metrics without places at all, where float32's are.
 static size_t broken_alone(const struct scores *x, const struct scores *ref)
 {
@@ -288,12 +298,13 @@ void data_judge(const struct scores *x, const struct scores *ref, const char *by
 	} else if (!ref && out->verdict == VERDICT_RIGHT) {
 		out->verdict = VERDICT_UNJUDGED;
 		r->cause = arena_printf(a, "not judged: --data: float32's answers are not known: %s", absent);
-	} else if (ref && ref->broken && out->verdict == VERDICT_RIGHT) {
+	} else if (ref && not_comparable(x, ref) && out->verdict == VERDICT_RIGHT) {
 		out->verdict = VERDICT_UNJUDGED;
 		r->cause = arena_printf(a,
-			"not judged: --data: float32's outputs for %lld of %zu examples are not finite, and the others are not "
-			"worse",
-			(long long)ref->broken, x->count);
+			"not judged: --data: float32's outputs for %zu of %zu examples are not finite, or the loss is infinite "
+			"on both "
+			"sides, and the others are not worse",
+			not_comparable(x, ref), x->count);
 	}
 }
 

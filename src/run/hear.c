@@ -363,6 +363,10 @@ static enum verdict end_of(const struct heard *h, const struct child_report *r, 
 				  "then waits, or does not end%s",
 				  h->phase, h->loading, limit_s, words)
 			: arena_printf(a, "%s: not finished when the limit of %g s was over%s", h->phase, limit_s, words);
+		if (process_check_end(0, 0, "an engine", &limit)) { // one that could not start its threads waits for them
+			*cause = arena_printf(a, "%s; %s", *cause, limit.text);
+			return VERDICT_NOT_ASKED;
+		}
 		return VERDICT_TIMEOUT;
 	case CHILD_MEMORY:
 		*cause = arena_printf(

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "backend/cause.h"
+#include "base/file.h"
 #include "base/text.h"
 
 enum { FORM = 1, NO_HINT = 2 };
@@ -92,6 +93,8 @@ static const struct {
 		"SetupBackend failed Failed to initialize backend (backend). Error: QNN_BACKEND_ERROR_CANNOT_INITIALIZE: Backend "
 		"failed to initialize",
 		STATUS_FAILED, 0, "QNN could not be set up: Failed to initialize backend" },
+	{ "ort", "qnn", "loading: Protobuf serialization failed when saving model to \"/x/compiled/0/model.onnx\"",
+		STATUS_NOT_ASKED, 0, NULL },
 	{ NULL, NULL, "/x/onnxruntime, in which libonnxruntime.so* may be, cannot be read: Cannot allocate memory",
 		STATUS_NOT_ASKED, 0, NULL },
 	{ NULL, NULL, "/x/onnxruntime, in which libonnxruntime.so* may be, cannot be read: Permission denied", STATUS_NOT_ASKED,
@@ -450,7 +453,16 @@ static void words_of_a_file(void **state)
 	assert_non_null(mkdtemp(folder));
 	snprintf(file, sizeof file, "%s/a.onnx", folder);
 	assert_int_equal(rename(path, file), 0);
+	// One that the engine would say of a graph, with what it would name.
+	static const char template[] =
+		"Type 'x' of input parameter (a) of operator (b) in node (c) is invalid; Too many open files";
+	assert_int_equal(file_write(file, template, sizeof template, &err), STATUS_OK);
 	cause_set_file(file);
+	assert_int_equal(cause_status("ort", "cpu",
+				 "running node 'Type 'x' of input parameter (a) of operator (b) in node (c) is invalid': Too "
+				 "many open files",
+				 STATUS_FAILED),
+		STATUS_NOT_ASKED);
 	assert_int_equal(cause_status("ort", NULL, "Load model from /tmp/No space left on device/a.onnx failed", STATUS_FAILED),
 		STATUS_NOT_ASKED);
 	cause_set_file(NULL);

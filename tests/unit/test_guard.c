@@ -130,11 +130,12 @@ static void test_forged_rows(void **state)
 		{ VALUES, BAND "data_worse = 8, data_better = 1", "and its data_worse is 8:" },
 		{ VALUES, BAND "data_worse = 61, data_better = 39", "and its data_worse is 61:" },
 		{ VALUES, BAND "data_worse = 1090, data_better = 980", "and its data_worse is 1090:" },
-		{ VALUES, BAND "data_worse = 9e18::BIGINT, data_better = 8e18::BIGINT", "and its data_worse is 9000" },
+		{ VALUES, BAND "data_worse = 9e18::BIGINT, data_better = 8e18::BIGINT", "measurement.data_worse is 9" },
 		{ VALUES, NO_LOSS "data_metric = 'cosine', data_value = NULL, data_worse = 9", "and its data_worse is 9" },
 		{ VALUES, NO_LOSS "data_metric = 'accuracy', data_value = 'nan'", "and its data_value is nan:" },
 		{ VALUES, NO_LOSS "data_metric = 'accuracy', data_value = -5", "and its data_value is -5" },
-		{ VALUES, NO_LOSS "data_metric = 'accuracy', data_value = 1, data_worse = 9", "and its data_worse is 9" },
+		{ VALUES, NO_LOSS "data_metric = 'accuracy', data_value = 0.5, data_worse = 0", "and its data_value is 0.5:" },
+		{ VALUES, NO_LOSS "data_metric = 'accuracy', data_value = 1, data_worse = -5", "measurement.data_worse is -5," },
 		{ VALUES, BAND "data_better = 0", "and its data_reference is 1.0:" },
 		{ VALUES,
 			"UPDATE measurement SET data_metric = 'perplexity', data_value = NULL, data_reference = 2, data_worse = "
@@ -218,7 +219,8 @@ static void make_scores(struct scores *s, struct arena *a, enum data_metric metr
 		*random = *random * 1664525 + 1013904223;
 		const uint32_t k = *random >> 30 ? usual : *random >> 24;
 		s->sum[i] = kinds[k % (metric == DATA_PERPLEXITY ? 6 : 5)];
-		s->weight[i] = 1;
+		s->weight[i] = metric == DATA_ACCURACY ? 1 + (double)(i % 3) : 1;
+		s->sum[i] *= s->weight[i];
 		s->broken += isnan(s->sum[i]);
 	}
 }
