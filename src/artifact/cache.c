@@ -85,7 +85,12 @@ enum status lock_open(int *fd, const char *path, int mode, struct error *err)
 		// The file may have been removed between our open and our lock; then the lock is worth nothing.
 		if (file_lies_at(*fd, path))
 			return STATUS_OK;
+		const int code = errno;
 		close(*fd);
+		*fd = -1;
+		errno = code;
+		if (code)
+			return error_errno(err, "%s", path);
 	}
 }
 

@@ -125,6 +125,10 @@ int partial_open(const char *path, struct error *err)
 				close(fd);
 				return -1;
 			}
+		} else if (errno) {
+			error_errno(err, "%s", partial);
+			close(fd);
+			return -1;
 		}
 		close(fd);
 	}

@@ -2,6 +2,7 @@
 // The browser that runs, its page, and messages to it: a little-endian u32, that many bytes of JSON, then the bytes of tensors.
 // What comes back is checked as a stranger's: a page on another device may say anything.
 #include "backend/browser.h"
+#include "backend/cause.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -198,11 +199,8 @@ static enum status failure(struct page_host *h, const json_t *head, struct error
 	for (size_t i = 0; i < all.length; i++)
 		if (all.data[i] == '\n')
 			all.data[i] = ' ';
-	st = error_set(err,
-		strstr(text_get(&all), "RangeError: Array buffer allocation") || strstr(text_get(&all), "Out of memory")
-			? STATUS_NO_MEMORY
-			: STATUS_FAILED,
-		"%s", text_get(&all));
+	st = cause_status(backend_browser.name, NULL, text_get(&all), STATUS_FAILED);
+	error_set(err, st = st == STATUS_NO_MEMORY ? st : STATUS_FAILED, "%s", text_get(&all));
 	text_done(&all);
 	return st;
 }

@@ -188,7 +188,8 @@ static const struct signature table[] = {
 		"a tensor of \\1 bytes is larger than the adapter can bind: maxStorageBufferBindingSize is \\4",
 		"a smaller model or --seq; another adapter may allow more" },
 	{ NULL, NULL,
-		"Array buffer allocation failed|WebAssembly\\.Memory\\(\\)?:? could not allocate|could not allocate "
+		"Array buffer allocation failed|RangeError: Array buffer allocation|WebAssembly\\.Memory\\(\\)?:? could not "
+		"allocate|could not allocate "
 		"memory|Invalid (typed )?array (buffer )?length",
 		STATUS_NO_MEMORY, 0, "the browser's page could not have the memory",
 		SMALLER "; WebAssembly of 32 bits ends at 4 GiB" },
@@ -519,6 +520,7 @@ bool cause_find(struct cause *out, struct arena *a, const char *engine, const ch
 	if (!s)
 		return false;
 	*out = (struct cause){ .status = s->status,
+		.is_doubtful = is_doubtful(s),
 		.of_form = s->flags & FORM,
 		.of_host = s->flags & HOST,
 		.text = s->text ? fill_in(a, s->text, message, found) : NULL,

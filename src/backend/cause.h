@@ -14,6 +14,7 @@ struct cause {
 	enum status status; // what it is
 	bool of_form;       // an operator, a type or a shape is refused: another form of the graph may be taken
 	bool of_host;       // memory of the host was not given: a limit of this process may be why
+	bool is_doubtful;   // words of the user's file may be what it was known by (cause_set_file)
 	const char *text;   // a sentence; NULL: the message says it well enough
 	const char *hint;   // what to do; NULL: nothing is known
 };

@@ -214,6 +214,8 @@ static enum status lock(struct compiled *c, bool wait, struct error *err)
 		c->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
 		if (c->lock < 0 || !lock_file(c->lock, path, wait))
 			st = error_errno(err, "%s: cannot be locked", path);
+		else if (!file_lies_at(c->lock, path) && errno)
+			st = error_errno(err, "%s", path);
 		if (st || file_lies_at(c->lock, path))
 			break;
 		close(c->lock);

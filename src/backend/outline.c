@@ -755,6 +755,7 @@ static void weigh_graph(struct weigher *w, struct wire graph, int depth, struct 
 
 static void weigh_node(struct weigher *w, struct wire node, int depth, struct reading *r)
 {
+	enum { WEIGHED_DEEP = 32 };
 	struct wire_field f, g;
 
 	while (next(&node, &f, r)) {
@@ -763,8 +764,10 @@ static void weigh_node(struct weigher *w, struct wire node, int depth, struct re
 		while (next(&f.bytes, &g, r)) {
 			if (g.number == 5 && g.kind == 2)
 				weigh_tensor(w, g.bytes, r);
-			if ((g.number == 6 || g.number == 11) && g.kind == 2 && depth < GRAPHS_DEEP)
+			if ((g.number == 6 || g.number == 11) && g.kind == 2 && depth < WEIGHED_DEEP)
 				weigh_graph(w, g.bytes, depth + 1, r);
+			else if ((g.number == 6 || g.number == 11) && g.kind == 2)
+				w->nodes += NODES_MOST; // no model has so many graphs around one
 		}
 	}
 }
@@ -778,10 +781,12 @@ static void weigh_graph(struct weigher *w, struct wire graph, int depth, struct 
 		w->initializers += depth == 0 && f.number == 5;
 		w->outputs += depth == 0 && f.number == 12;
 		r->deep |= (f.number == 11 || f.number == 12) && f.kind == 2 && f.bytes.end - f.bytes.at > PORT_NBYTES_MOST;
-		if (f.number == 5 && f.kind == 2)
+		if (f.number == 5 && f.kind == 2) {
+			w->nodes += (uint64_t)depth; // engines keep a branch in each graph around it
 			weigh_tensor(w, f.bytes, r);
+		}
 		if (f.number == 1 && f.kind == 2) {
-			w->nodes++;
+			w->nodes += (uint64_t)depth + 1;
 			weigh_node(w, f.bytes, depth, r);
 		}
 	}

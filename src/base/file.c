@@ -571,7 +571,10 @@ static enum status mkdirs(const char *path, mode_t mode, struct error *err)
 		}
 		part[i] = kept;
 	}
-	if (!file_is_dir(path))
+	struct stat st;
+	if (stat(path, &st))
+		return error_errno(err, "%s", path);
+	if (!S_ISDIR(st.st_mode))
 		return error_set(err, STATUS_BAD_INPUT, "%s: there is something that is not a folder", path);
 	return STATUS_OK;
 }
@@ -625,7 +628,11 @@ bool file_exists(const char *path)
 bool file_lies_at(int fd, const char *path)
 {
 	struct stat opened, there;
-	return !fstat(fd, &opened) && !lstat(path, &there) && opened.st_ino == there.st_ino && opened.st_dev == there.st_dev;
+	const bool is_opened = fstat(fd, &opened) == 0, is_there = is_opened && lstat(path, &there) == 0;
+	const int code = is_there || (is_opened && errno == ENOENT) ? 0 : errno;
+
+	errno = code;
+	return is_there && opened.st_ino == there.st_ino && opened.st_dev == there.st_dev;
 }
 
 struct dirent *file_next(DIR *dir, int *code)
@@ -724,7 +731,7 @@ static int remove_at(int at, const char *name)
 		return code;
 	}
 	int code = 0;
-	for (struct dirent *e; !code && (e = readdir(dir));)
+	for (struct dirent *e; !code && (e = file_next(dir, &code));)
 		if (strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
 			code = remove_at(dirfd(dir), e->d_name);
 	closedir(dir);

@@ -79,7 +79,7 @@ enum status file_reach(const char *path, struct error *err);
 struct dirent *file_next(DIR *dir, int *code);
 bool file_is_same(const char *x, const char *y); // both are there, and are one file
 // Is the open file the one that lies at `path`? Between an open and a lock somebody may have removed or replaced it: then the
-// lock is worth nothing. Follows no link.
+// lock is worth nothing. Follows no link. errno is 0, or why it cannot be told.
 bool file_lies_at(int fd, const char *path);
 // What others wrote reads files of fixed names in the current folder, which may be a stranger's: it is called between these two,
 // from a folder in which nobody but the administrator puts anything. *here: for the second.

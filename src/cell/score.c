@@ -161,6 +161,12 @@ static const struct tensor *own_labels(const struct data_example *e, struct aren
 
 // ---- golden outputs ------------------------------------------------------------------------------------------------------
 
+// At most x, and 1 of 0: what is divided by it has squares within float64.
+static double power_of_two(double x)
+{
+	return x > 0 && isfinite(x) ? ldexp(1, ilogb(x)) : 1;
+}
+
 static enum status add_golden(
 	struct scores *s, const struct data_example *e, const struct tensor *out, size_t count, struct error *err)
 {
@@ -169,7 +175,8 @@ static enum status add_golden(
 
 	for (size_t k = 0; k < e->golden_count; k++) {
 		const struct tensor g = weight_tensor(&e->golden[k]), *o = tensor_named(out, count, g.name);
-		double dot = 0, of_out = 0, of_golden = 0, most = 0;
+		double dot = 0, of_out = 0, of_golden = 0, most = 0, most_out = 0;
+		bool finite = true;
 		char is[128], wanted[128];
 		size_t n = 0;
 
@@ -181,20 +188,24 @@ static enum status add_golden(
 				tensor_shape_text(o->rank, o->dim, is, sizeof is),
 				tensor_shape_text(g.rank, g.dim, wanted, sizeof wanted));
 		compared += n;
-		for (size_t i = 0; i < n; i++)
+		for (size_t i = 0; i < n; i++) {
 			most = fmax(most, fabs(tensor_get(&g, i)));
+			most_out = fmax(most_out, fabs(tensor_get(o, i)));
+			finite = finite && isfinite(tensor_get(&g, i)) && isfinite(tensor_get(o, i));
+		}
+		const double unit = power_of_two(most), unit_out = power_of_two(most_out);
 		for (size_t i = 0; i < n; i++) {
 			const double x = tensor_get(o, i), y = tensor_get(&g, i);
 
-			dot += x * y;
-			of_out += x * x;
-			of_golden += y * y;
+			dot += x / unit_out * (y / unit);
+			of_out += x / unit_out * (x / unit_out);
+			of_golden += y / unit * (y / unit);
 			if (fabs(y) > 0.01 * most)
 				relative = fmax(relative, fabs(x - y) / fabs(y));
 		}
-		const double cosine = !isfinite(of_out) ? (double)NAN
-			: of_out > 0 && of_golden > 0   ? dot / sqrt(of_out) / sqrt(of_golden)
-							: of_out == of_golden;
+		const double cosine = !finite      ? (double)NAN
+			: most > 0 && most_out > 0 ? dot / sqrt(of_out) / sqrt(of_golden)
+						   : most == most_out;
 		worst = isnan(cosine) || cosine < worst ? cosine : worst;
 	}
 	if (!compared)

@@ -234,6 +234,11 @@ static void not_asked(struct cell_result *out, const char *cause, struct arena *
 	out->row.cause = cause;
 }
 
+static void set_own_file(const struct cell *c)
+{
+	cause_set_file(c->path && text_ends(c->path, ".onnx") ? c->path : NULL);
+}
+
 // What the engine said, in the words of the table; its own stay beside them. `h`, `r`, `l`: its child's.
 static void explain_cause(const struct cell *c, const struct heard *h, const struct child_report *r, const struct child_limits *l,
 	struct arena *a, struct cell_result *out)
@@ -253,7 +258,7 @@ static void explain_cause(const struct cell *c, const struct heard *h, const str
 			out->verdict != VERDICT_NO_MEMORY && out->verdict != VERDICT_NOT_ASKED &&
 			out->verdict != VERDICT_CRASHED))
 		return;
-	cause_set_file(c->path && text_ends(c->path, ".onnx") ? c->path : NULL);
+	set_own_file(c);
 	found = cause_find(&cause, a, engine, provider, said);
 	// A process that died has said why to standard error, if at all.
 	if (!found && out->verdict == VERDICT_CRASHED &&
@@ -284,8 +289,12 @@ static void explain_fallback(const struct cell *c, const struct child_report *r,
 	struct error limit = { 0 };
 	struct cause cause;
 
-	if (c->allow_fallback || !said || !verdict_ran(out->verdict) || !row_took_none(&out->row) ||
-		!cause_find(&cause, a, NULL, NULL, said) || !cause.of_host || !heard_memory_limit(r, l, &limit))
+	if (c->allow_fallback || !said || !verdict_ran(out->verdict) || !row_took_none(&out->row))
+		return;
+	set_own_file(c);
+	const bool found = cause_find(&cause, a, NULL, NULL, said);
+	cause_set_file(NULL);
+	if (!found || cause.is_doubtful || !cause.of_host || !heard_memory_limit(r, l, &limit))
 		return;
 	out->verdict = VERDICT_NOT_ASKED;
 	out->row.cause = arena_printf(a, "%s; %s", said, limit.text);

@@ -587,6 +587,8 @@ static const struct {
 		"data_metric NOT IN ('perplexity', 'word error rate') AND NOT (abs(data_value) <= 1.001 AND "
 		"coalesce(abs(data_reference), 0) <= 1.001)" },
 	{ "data_reference", "data_reference IS NOT NULL AND (data_worse IS NULL OR data_better IS NULL)" },
+	{ "data_reference", "data_metric IN ('accuracy', 'token accuracy') AND data_worse > 0 AND data_reference IS NULL" },
+	{ "data_examples", "greatest(data_worse, data_better, data_unlike) > data_examples" },
 	{ "data_worse", "data_worse IS NOT NULL AND (data_better IS NULL OR data_metric IS NULL)" },
 	{ "data_metric",
 		"data_metric NOT IN ('accuracy', 'token accuracy', 'perplexity', 'cosine', 'word error rate', 'mAP', 'mean "
@@ -645,9 +647,11 @@ static enum status look_at_right(struct db *d, struct arena *a, const char *pref
 
 	rows.table = schema_whole_rows(a, arena_printf(a, "%s%s", prefix, l->table), columns);
 	enum status status = find_wrong(d, a, "", &rows, &w, &t, err);
-	if (status == STATUS_OK && t.row_count > 0)
+	if (status == STATUS_OK && t.row_count > 0) {
+		const char *value = table_get(&t, 0, "value");
 		status = error_set(err, STATUS_BAD_INPUT, "%s%s says right, and its %s is %s: assay wrote no such row", l->words,
-			table_get(&t, 0, "key"), table_get(&t, 0, "name"), table_get(&t, 0, "value"));
+			table_get(&t, 0, "key"), table_get(&t, 0, "name"), value != NULL ? value : "nothing");
+	}
 	return status;
 }
 

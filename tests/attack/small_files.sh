@@ -357,6 +357,10 @@ write("operators.onnx", field(7, b"".join(field(1, field(4, b"o%d" % i) + field(
 write("wide.onnx", field(7, b"".join(field(12, field(1, b"o%d" % i)) for i in range(2000))))
 write("deep.onnx", field(7, field(11, field(1, b"x") + field(2, field(1, field(2, field(1, b"\x08\x01") * MIB))))))
 write("nodes.onnx", field(7, b"\x0a\0" * MIB))
+nested = b""
+for i in range(16):
+    nested = b"\x0a\0" * 4500 + (field(1, field(5, field(6, nested))) if nested else b"")
+write("nested.onnx", field(7, nested + field(12, field(1, b"y"))))
 write("empties.onnx", field(7, b"\x0a\0" * (5 * MIB) + b"\x5a\0" * (5 * MIB)))
 # A number of a few bytes is multiplied by the shape of the input: 3 GB of ones. The engine knows that when it is too late.
 text, varint = (lambda key, s: field(key, s.encode())), (lambda key, n: bytes([key << 3]) + number(n))
@@ -585,6 +589,9 @@ if has_platform cpu; then
 	bounded 2 2 100 "$ASSAY" run --on cpu --runs 1 --no-conform --no-db nodes.onnx --json
 	json 'd[0]["cause"].endswith("a graph of more than 524288 nodes; no model has so many")'
 fi
+# 72,000 of them in 16 branches within each other: an engine keeps each in all that are around it.
+bounded 2 1 100 "$ASSAY" $run nested.onnx --json
+json 'd[0]["cause"].endswith("a graph of more than 524288 nodes; no model has so many")'
 bounded 1 1 100 "$ASSAY" inspect wide.onnx # 20,000 outputs took 24 s of an engine
 has err 'a graph of more than 1024 inputs or outputs; no model has so many$'
 # A million dimensions: 1 s and 319 MB of an engine.

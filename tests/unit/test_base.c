@@ -364,6 +364,13 @@ static void files(void **state)
 	assert_true(map == NULL && n == 0);
 	assert_int_equal(file_mkdirs(file, &e), STATUS_BAD_INPUT);
 	assert_true(file_write(path("absent/file"), "x", 1, &e) != STATUS_OK);
+	// Does what is open still lie there? What cannot be told is no other file.
+	const int opened = open(file, O_RDONLY | O_CLOEXEC);
+	assert_true(opened >= 0 && file_lies_at(opened, file) && errno == 0);
+	assert_true(!file_lies_at(opened, path("absent/file")) && errno == 0);
+	assert_true(!file_lies_at(opened, path("a/b/c/file/below")) && errno == ENOTDIR);
+	close(opened);
+	assert_true(!file_lies_at(opened, file) && errno == EBADF);
 	assert_non_null(strstr(e.text, "absent/file"));
 	assert_int_equal(file_read(&a, "/proc/self/status", 1 << 20, &data, &n, &e), STATUS_OK);
 	assert_true(n > 100 && text_starts(data, "Name:"));

@@ -404,7 +404,7 @@ static void words_of_a_file(void **state)
 {
 	static const char names[] =
 		"\x0aTooG \x12Too many\nopen\tfiles\x1a\x06 Gather\x0ain which a\x1e may be, cannot be read: /x/dev/kfd "
-		"vkCreateInstance is there, is is there, and cannot be started";
+		"vkCreateInstance is there, is is there, and cannot be started RangeError: Array buffer allocation";
 	char path[] = "/tmp/assay-cause-XXXXXX";
 	struct arena a = { 0 };
 	struct cause c;
@@ -439,6 +439,8 @@ static void words_of_a_file(void **state)
 	assert_int_equal(cause_status("ort", "cpu", "input (/dev/kfd ) of operator (Sqrt): permission denied", STATUS_FAILED),
 		STATUS_NOT_ASKED);
 	assert_int_equal(cause_status("ort", "cpu", "input (vkCreateInstance) of Sqrt failed", STATUS_FAILED), STATUS_NOT_ASKED);
+	assert_int_equal(
+		cause_status("browser", NULL, "in node (RangeError: Array buffer allocation)", STATUS_FAILED), STATUS_NOT_ASKED);
 	// A name that is a beginning twice.
 	assert_true(cause_is_own("is there, is there, and cannot be started"));
 	assert_true(cause_is_own("many open files; Too many") && !cause_is_own("bad_alloc"));

@@ -135,6 +135,11 @@ static void test_forged_rows(void **state)
 		{ VALUES, NO_LOSS "data_metric = 'accuracy', data_value = 'nan'", "and its data_value is nan:" },
 		{ VALUES, NO_LOSS "data_metric = 'accuracy', data_value = -5", "and its data_value is -5" },
 		{ VALUES, NO_LOSS "data_metric = 'accuracy', data_value = 0.5, data_worse = 0", "and its data_value is 0.5:" },
+		{ VALUES,
+			"UPDATE measurement SET data_metric = 'accuracy', data_value = 0.9, data_reference_by = 'x', data_worse "
+			"= 9, data_better = 0",
+			"and its data_reference is nothing:" },
+		{ VALUES, BAND "data_worse = 1, data_better = 2, data_examples = 1", "and its data_examples is 1:" },
 		{ VALUES, NO_LOSS "data_metric = 'accuracy', data_value = 1, data_worse = -5", "measurement.data_worse is -5," },
 		{ VALUES, BAND "data_better = 0", "and its data_reference is 1.0:" },
 		{ VALUES,
