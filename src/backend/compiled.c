@@ -296,6 +296,13 @@ enum status compiled_keep(struct compiled *c, int64_t *nbytes, struct error *err
 	return st;
 }
 
+void compiled_again(const struct compiled *c, double lost_ms)
+{
+	aside_ms += lost_ms;
+	if (waiting)
+		waiting(c ? c->folder : NULL);
+}
+
 void compiled_drop(struct compiled *c)
 {
 	file_remove_tree(c->folder, NULL);

@@ -25,6 +25,9 @@ enum status compiled_open(struct compiled *out, struct arena *a, const char *wha
 	json_t *makers, struct error *err);
 // When the session stands: notes the files that are there now and who made them, lets others in. Bytes of all files.
 enum status compiled_keep(struct compiled *c, int64_t *nbytes, struct error *err);
+// What was compiled in `lost_ms` could not be written there, and is compiled once more: until this is told with NULL, a time that
+// is over is no fact of the graph.
+void compiled_again(const struct compiled *c, double lost_ms);
 // Nothing is kept: removes what is there, lets others in.
 void compiled_drop(struct compiled *c);
 // When it is closed: notes what its runs compiled besides, unless another process has made the folder anew.
@@ -34,7 +37,7 @@ int64_t compiled_bytes(const struct compiled *c);
 // Milliseconds that this process has spent so far on the files' digests and on waiting for others: no part of what an engine
 // took to load.
 double compiled_aside_ms(void);
-// Told the file of the lock while another process has it, and NULL after that.
+// Told the file of the lock while another process has it, or the folder that could not be written, and NULL after that.
 void compiled_set_waiting(void (*listener)(const char *lock));
 
 #endif

@@ -15,6 +15,7 @@
 #include "backend/host.h"
 #include "backend/ort_plugin.h"
 #include "backend/ort_vendor.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"
 
@@ -269,6 +270,7 @@ static enum status load_compiled(
 	struct ort *o = s->state;
 	const OrtApi *api = o->library.api;
 	struct error why = { 0 };
+	const double begin = clock_ms();
 	enum status st;
 
 	session_set_option(s, "context", o->compiled->state);
@@ -291,8 +293,11 @@ static enum status load_compiled(
 	if ((st != STATUS_FAILED && st != STATUS_NOT_ASKED) || s->compiles_only)
 		return st;
 	// On a full disk, or under a limit on files, it is compiled without being kept.
-	if (ort_check(api, api->AddSessionConfigEntry(so, "ep.context_enable", "0"), "setting options", NULL) ||
-		load(o, a, so, out, NULL))
+	compiled_again(o->compiled, clock_ms() - begin);
+	const bool fails = ort_check(api, api->AddSessionConfigEntry(so, "ep.context_enable", "0"), "setting options", NULL) ||
+		load(o, a, so, out, NULL);
+	compiled_again(NULL, 0);
+	if (fails)
 		return st;
 	session_set_option(s, "context", arena_printf(&s->arena, "not kept: %s", err ? err->text : ""));
 	compiled_drop(o->compiled);

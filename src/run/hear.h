@@ -35,7 +35,7 @@ struct heard {
 	const char *error;
 	bool of_engine;                  // that it is an engine's
 	const char *loading;             // the library that it loads; NULL: none
-	const char *waiting;             // the file whose lock another process has; NULL: none
+	const char *waiting;             // a file that another process has locked, or a folder that could not be written; NULL
 	const char *rubbish;             // a sentence about the first line that is not an event; NULL
 	size_t weight;                   // of all lines (json_weight)
 	enum child_watch answer;         // CHILD_YES, CHILD_NO: to the line at hand
