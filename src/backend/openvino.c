@@ -63,7 +63,7 @@ enum status ov_check(const struct ov_library *l, ov_status_e code, const char *d
 	if (code == OK)
 		return STATUS_OK;
 	last = l->ov_get_last_err_msg();
-	snprintf(text, sizeof text, "%s", last && *last ? last : l->ov_get_error_info(code));
+	text_fit(text, sizeof text, last && *last ? last : l->ov_get_error_info(code));
 	for (size_t i = 0; i < sizeof unsupported / sizeof *unsupported; i++)
 		if (strstr(text, unsupported[i]))
 			st = STATUS_UNSUPPORTED;

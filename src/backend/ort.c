@@ -53,11 +53,11 @@ enum status ort_check(const OrtApi *api, OrtStatus *status, const char *doing, s
 
 	if (!status)
 		return STATUS_OK;
-	snprintf(text, sizeof text, "%s", api->GetErrorMessage(status));
+	text_fit(text, sizeof text, api->GetErrorMessage(status));
 	if (api->GetErrorCode(status) == ORT_NOT_IMPLEMENTED)
 		st = STATUS_UNSUPPORTED;
 	// A kernel or an operator that is missing is a fact about this engine, whatever code it comes under.
-	st = cause_status("ort", NULL, text, st);
+	st = cause_status("ort", NULL, api->GetErrorMessage(status), st);
 	api->ReleaseStatus(status);
 	for (char *c = text; *c; c++)
 		if (*c == '\n' || *c == '\r')

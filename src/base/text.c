@@ -116,6 +116,17 @@ bool text_agree(const char *a, const char *b)
 	return !a || !b || text_is(a, b);
 }
 
+void text_fit(char *out, size_t size, const char *from)
+{
+	static const char between[] = " ... ";
+	const size_t length = strlen(from), begin = (size - sizeof between) / 3, end = size - sizeof between - begin;
+
+	if (length < size)
+		memcpy(out, from, length + 1);
+	else
+		snprintf(out, size, "%.*s%s%s", (int)begin, from, between, from + length - end);
+}
+
 bool text_starts(const char *s, const char *prefix)
 {
 	return s && prefix && !strncmp(s, prefix, strlen(prefix));

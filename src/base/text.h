@@ -28,6 +28,8 @@ void text_done(struct text *t);
 
 bool text_is(const char *a, const char *b);    // equal; NULL equals only NULL
 bool text_agree(const char *a, const char *b); // equal, or one of them is NULL: not known
+// A copy of `from` that has room in `size` bytes: of a longer one its beginning, " ... " and, twice as much, its end.
+void text_fit(char *out, size_t size, const char *from);
 bool text_starts(const char *s, const char *prefix);
 bool text_ends(const char *s, const char *suffix);
 // The name nearest to `word` if it is near enough for "did you mean", else NULL; name() gives NULL after the last.

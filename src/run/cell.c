@@ -620,6 +620,7 @@ static enum status run_child(struct running *r, struct cell_result *out, bool *e
 	}
 	state_read(&r->after, r->a, "");
 	scratch_sweep(); // a browser's profile, where the child could not remove it
+	set_own_file(c);
 	*out = (struct cell_result){ .row = r->heard.row,
 		.verdict = heard_verdict(&r->heard, &report, &limits, &cause, &note),
 		.sample_ms = r->heard.sample_ms,
@@ -630,6 +631,7 @@ static enum status run_child(struct running *r, struct cell_result *out, bool *e
 		.timed_to_ns = r->heard.timed_ns[1],
 		.busy_from_ns = r->heard.busy_ns[0],
 		.busy_to_ns = r->heard.busy_ns[1] };
+	cause_set_file(NULL);
 	if (c->given)
 		row->inputs_note =
 			arena_join(r->a, "made by the model's own processor or tokenizer (--input)", "; ", row->inputs_note);

@@ -134,14 +134,20 @@ static double macro_f1(const struct scores *s, struct arena *a)
 
 // ---- against float32 -----------------------------------------------------------------------------------------------------
 
-// How much better the example is than float32's, in what is not rounding. Beside what is no number nothing is better or worse;
-// what is none itself is worse.
+// Has float32 a score of the example? Its loss may be infinite, beside which nothing is worse.
+static bool has_score(const struct scores *ref, size_t i)
+{
+	return isfinite(ref->sum[i]);
+}
+
+// How much better the example is than float32's, in what is not rounding. Where that has no score nothing is better or worse;
+// what is no number itself is worse.
 static int side_of(const struct scores *x, const struct scores *ref, size_t i)
 {
 	const double is = x->sum[i] / x->weight[i], was = ref->sum[i] / ref->weight[i];
 	const double slack = metrics[x->metric].slack, gain = metrics[x->metric].is_loss ? was - is : is - was;
 
-	if (isnan(was) || (isinf(is) && isinf(was)))
+	if (!has_score(ref, i) || isnan(was))
 		return 0;
 	return isnan(gain) ? -1 : gain > slack ? 1 : gain < -slack ? -1 : 0;
 }
@@ -180,13 +186,12 @@ static void compare(const struct scores *x, const struct scores *ref, struct are
 	r->data_top5_reference = top_of(ref);
 }
 
-// Examples of which float32 gives no number, or both sides an infinite loss, beside which nothing can be told.
-static size_t not_comparable(const struct scores *x, const struct scores *ref)
+static size_t without_score(const struct scores *ref)
 {
 	size_t count = 0;
 
-	for (size_t i = 0; i < x->count; i++)
-		count += isnan(ref->sum[i]) || (isinf(x->sum[i]) && isinf(ref->sum[i]));
+	for (size_t i = 0; i < ref->count; i++)
+		count += !has_score(ref, i);
 	return count > (size_t)ref->broken ? count : (size_t)ref->broken;
 }
 
@@ -205,13 +210,13 @@ static size_t broken_alone(const struct scores *x, const struct scores *ref)
 	return count;
 }
 
-// The metric over the examples of which both sides have a score; of pictures the mean of their own.
-static double metric_beside(const struct scores *s, const struct scores *other)
+// The metric of `s` over the examples of which float32 has a score; of pictures the mean of their own.
+static double metric_beside(const struct scores *s, const struct scores *ref)
 {
 	double sum = 0, weight = 0;
 
 	for (size_t i = 0; i < s->count; i++)
-		if (!isnan(s->sum[i]) && !isnan(other->sum[i])) {
+		if (has_score(ref, i) && !isnan(s->sum[i])) {
 			sum += s->sum[i];
 			weight += s->weight[i];
 		}
@@ -225,9 +230,9 @@ struct figures {
 
 static struct figures figures_of(const struct scores *x, const struct scores *ref, const struct row *r)
 {
-	const struct figures beside = { metric_beside(x, ref), metric_beside(ref, x) };
+	const struct figures beside = { metric_beside(x, ref), metric_beside(ref, ref) };
 
-	return isnan(r->data_value) || isnan(r->data_reference) ? beside : (struct figures){ r->data_value, r->data_reference };
+	return isnan(r->data_value) || without_score(ref) ? beside : (struct figures){ r->data_value, r->data_reference };
 }
 
 // The figure must have become worse, too, but for one that both sides' largest example makes infinite.
@@ -298,13 +303,13 @@ void data_judge(const struct scores *x, const struct scores *ref, const char *by
 	} else if (!ref && out->verdict == VERDICT_RIGHT) {
 		out->verdict = VERDICT_UNJUDGED;
 		r->cause = arena_printf(a, "not judged: --data: float32's answers are not known: %s", absent);
-	} else if (ref && not_comparable(x, ref) && out->verdict == VERDICT_RIGHT) {
+	} else if (ref && without_score(ref) && out->verdict == VERDICT_RIGHT) {
 		out->verdict = VERDICT_UNJUDGED;
 		r->cause = arena_printf(a,
-			"not judged: --data: float32's outputs for %zu of %zu examples are not finite, or the loss is infinite "
-			"on both "
-			"sides, and the others are not worse",
-			not_comparable(x, ref), x->count);
+			"not judged: --data: float32's outputs or loss for %zu of %zu examples are not finite, and the others "
+			"are not "
+			"worse",
+			without_score(ref), x->count);
 	}
 }
 

@@ -6,7 +6,7 @@
 //   more than 1e-4. The cell is `wrong` where its metric is worse than float32's and the examples
 //   that are worse outnumber those that are better by more than chance allows: an exact sign test below 0.05, which needs at
 //   least 6 of them. Of a reduced precision, whose rounding is no fault of the graph, that is `lossy`. Outputs that are not
-//   finite are wrong. Examples of which float32's are not, or whose loss is infinite on both sides, are neither worse nor better,
+//   finite are wrong. Examples of which float32's are not, or its loss is infinite, are neither worse nor better,
 //   and where the others are not worse the cell is `unjudged`.
 #ifndef ASSAY_RUN_DATA_JUDGE_H
 #define ASSAY_RUN_DATA_JUDGE_H

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "backend/cause.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/pages.h"
@@ -294,10 +295,11 @@ static const char *last_words(struct arena *a, const struct text *output)
 	return end > begin ? arena_printf(a, "; it said last: '%s'", excerpt(a, all + begin, end - begin, 300)) : "";
 }
 
-// What a C++ engine and assay's own code say before they end for it.
+// What a C++ engine and assay's own code say before they end for it; an engine may say the first of the user's file.
 static bool lacked_memory(const struct child_report *r)
 {
-	return strstr(text_get(&r->output), "bad_alloc") || strstr(text_get(&r->output), "assay: out of memory");
+	return (strstr(text_get(&r->output), "bad_alloc") && !cause_is_own("bad_alloc")) ||
+		strstr(text_get(&r->output), "assay: out of memory");
 }
 
 // The sentence of the handler of SIGBUS (cli/pages.c): a page of a mapped file cannot be had. "" where it was another one's.

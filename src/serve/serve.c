@@ -31,6 +31,7 @@ enum {
 	POLL_S = 20,
 	LOOK_MS = 250,
 	GONE_MS = 3000,
+	STOOD_STILL_MS = 2000, // so much longer takes a wait of a process that was paused
 	SILENT_MS = 60000
 };
 #define HELLO_LIMIT ((size_t)1 << 20) // with every operator of a browser's WebNN some 100 KiB
@@ -851,7 +852,7 @@ enum status serve_ask(struct serve *s, int page, const void *command, size_t nby
 {
 	struct page *p = &s->pages[page];
 	enum status st = STATUS_OK;
-	double looked = clock_ms(), gone_since = 0;
+	double looked = clock_ms(), gone_since = 0, late;
 
 	pthread_mutex_lock(&s->lock);
 	p->command = command;
@@ -868,20 +869,25 @@ enum status serve_ask(struct serve *s, int page, const void *command, size_t nby
 				err, STATUS_FAILED, "the page's answer is larger than the %zu bytes that it can have here", most);
 			break;
 		}
-		if (p->beat > 0 && clock_ms() - p->beat > SILENT_MS)
-			p->gone = true;
+		const double begun = clock_ms();
+		const bool gone = p->gone || (p->beat > 0 && begun - p->beat > SILENT_MS);
 		// A process that ended says more than a page that is gone, and may take a moment longer to be seen.
-		if (p->gone && !(gone_since > 0))
-			gone_since = clock_ms();
-		if (p->gone || clock_ms() - looked >= 2 * LOOK_MS) {
+		gone_since = !gone ? 0 : gone_since > 0 ? gone_since : begun;
+		if (gone || clock_ms() - looked >= 2 * LOOK_MS) {
 			st = look(s, alive, context, err);
 			looked = clock_ms();
 		}
-		if (!st && p->gone && !p->replied && clock_ms() - gone_since > GONE_MS)
+		if (!st && gone && !p->replied && clock_ms() - gone_since > GONE_MS)
 			st = error_set(err, STATUS_FAILED,
 				"the page was closed or reloaded, or its process died or said nothing for a minute");
 		if (!st && !p->replied)
 			wait_ms(s, LOOK_MS);
+		// Paused with everything below it (a container), it has not heard what was said meanwhile.
+		late = clock_ms() - begun - LOOK_MS;
+		if (late > STOOD_STILL_MS) {
+			p->beat += p->beat > 0 ? late : 0;
+			gone_since += gone_since > 0 ? late : 0;
+		}
 	}
 	p->asked = false;
 	p->command = NULL;

@@ -188,6 +188,20 @@ static void no_memory(void **state)
 }
 
 // RFC 4648, section 10.
+// The end of what an engine says is as good as its beginning.
+static void fitted(void **state)
+{
+	char out[32];
+
+	(void)state;
+	text_fit(out, sizeof out, "exactly thirty-one characters..");
+	assert_string_equal(out, "exactly thirty-one characters..");
+	text_fit(out, sizeof out, "Name:'nnnnnnnnnnnnnnnnnnnnnnnn' std::bad_alloc");
+	assert_string_equal(out, "Name:'nn ... nn' std::bad_alloc");
+	text_fit(out, sizeof out, "");
+	assert_string_equal(out, "");
+}
+
 static void base64(void **state)
 {
 	static const char *const pairs[][2] = { { "", "" }, { "f", "Zg==" }, { "fo", "Zm8=" }, { "foobar", "Zm9vYmFy" },
@@ -543,6 +557,7 @@ int main(void)
 		cmocka_unit_test(arena_taken),
 		cmocka_unit_test(no_memory),
 		cmocka_unit_test(texts),
+		cmocka_unit_test(fitted),
 		cmocka_unit_test(base64),
 		cmocka_unit_test(half_precision),
 		cmocka_unit_test(dtypes),
