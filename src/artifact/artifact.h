@@ -123,4 +123,7 @@ enum status cache_verify(struct text *report, size_t *bad, struct error *err);
 // file_check_given. After an engine failed, which says of a server that went what it likes.
 enum status artifact_check_given(const struct artifact *art, const char *said, struct error *err);
 
+// Told the file of the lock while another process makes a folder of the cache that this one asks for, and NULL after that.
+void cached_set_waiting(void (*listener)(const char *lock));
+
 #endif

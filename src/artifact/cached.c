@@ -39,9 +39,16 @@ static enum status not_looked_at(const struct error *look, struct error *err)
 	return look->status;
 }
 
+static void (*waiting)(const char *lock);
+
+void cached_set_waiting(void (*listener)(const char *lock))
+{
+	waiting = listener;
+}
+
 // Users hold KEY.lock shared, so that it is not trimmed away; who makes it holds KEY.make alone. They do not exclude each other:
 // a damaged folder is made again while an older process still maps what was in it.
-static enum status find_or_make(struct arena *a, const char *folder, struct cached *how, struct error *err)
+static enum status wait_or_make(struct arena *a, const char *folder, struct cached *how, bool *told, struct error *err)
 {
 	const char *used = arena_printf(a, "%s.lock", folder), *made = arena_printf(a, "%s.make", folder),
 		   *temporary = arena_printf(a, "%s.tmp", folder);
@@ -85,10 +92,23 @@ static enum status find_or_make(struct arena *a, const char *folder, struct cach
 			continue;
 		}
 		// Somebody else is making it.
+		if (waiting && !*told)
+			waiting(made);
+		*told = true;
 		if (how->wait && how->wait(how->context))
 			return error_set(err, STATUS_INTERRUPTED, "%s: stopped while another process was writing it", folder);
 		nanosleep(&(struct timespec){ .tv_nsec = WAIT_MS * 1000000 }, NULL);
 	}
+}
+
+static enum status find_or_make(struct arena *a, const char *folder, struct cached *how, struct error *err)
+{
+	bool told = false;
+	const enum status s = wait_or_make(a, folder, how, &told, err);
+
+	if (waiting && told)
+		waiting(NULL);
+	return s;
 }
 
 enum status cached_folder(

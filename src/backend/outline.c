@@ -23,6 +23,7 @@ struct reading {
 	bool many; // nodes
 	bool wide; // inputs or outputs
 	bool deep; // dimensions of one of them
+	bool heavy;
 	uint64_t fields;
 };
 // NODES_MOST: ten times as many as any published graph has; an engine takes a kB for each while it refuses them. PORTS_MOST:
@@ -42,6 +43,8 @@ static bool next(struct wire *w, struct wire_field *f, struct reading *r)
 
 static enum status unreadable(const struct reading *r, struct error *err)
 {
+	if (r->heavy && !r->bad)
+		return error_set(err, STATUS_BAD_INPUT, "weights that an engine makes many times larger; no model has such");
 	if (r->deep)
 		return error_set(err, STATUS_BAD_INPUT,
 			"an input or output of more than %d dimensions, or with a name longer than any that is read",
@@ -707,12 +710,14 @@ void outline_arithmetic(struct outline_arithmetic *out, struct outline *o, struc
 
 // ---- weights ------------------------------------------------------------------------------------------------------------
 
-enum { DTYPE_ONNX_U4 = 21, DTYPE_ONNX_I4 = 22 };
+enum { DTYPE_ONNX_U4 = 21, DTYPE_ONNX_I4 = 22, BRANCHES_NBYTES_MOST = 1 << 29, SPARSE_MOST = 1 << 26 };
 
 struct weigher {
 	uint64_t of[DTYPE_COUNT];
 	size_t nodes;
 	size_t inputs, initializers, outputs; // of the graph itself
+	uint64_t again;                       // bytes of weights within branches, for each graph around the first around them
+	uint64_t whole;                       // elements of sparse weights when they are whole
 };
 
 // Saturates: a file may claim any shape.
@@ -728,18 +733,26 @@ static uint64_t plus(uint64_t x, uint64_t y)
 	return x + y < y ? UINT64_MAX : x + y;
 }
 
-static void weigh_tensor(struct weigher *w, struct wire tensor, struct reading *r)
+static void multiply(uint64_t *count, struct wire_field *f)
 {
-	uint64_t count = 1, raw = 0, nbytes, dim;
+	uint64_t dim = 1;
+
+	if (f->kind == 0)
+		*count = times(*count, f->varint);
+	while (f->kind == 2 && f->bytes.at < f->bytes.end && wire_varint(&f->bytes, &dim))
+		*count = times(*count, dim);
+}
+
+// `dims`: the number of that field, 3 of a sparse one, which an engine makes whole, whatever its file has.
+static void weigh_tensor(struct weigher *w, struct wire tensor, unsigned dims, int depth, struct reading *r)
+{
+	uint64_t count = 1, raw = 0, nbytes;
 	int onnx = 0;
 	struct wire_field f;
 
 	while (next(&tensor, &f, r)) {
-		if (f.number == 1 && f.kind == 0)
-			count = times(count, f.varint);
-		if (f.number == 1 && f.kind == 2)
-			while (f.bytes.at < f.bytes.end && wire_varint(&f.bytes, &dim))
-				count = times(count, dim);
+		if (f.number == dims)
+			multiply(&count, &f);
 		if (f.number == 2 && f.kind == 0)
 			onnx = (int)f.varint;
 		if (f.number == 9 && f.kind == 2)
@@ -749,6 +762,8 @@ static void weigh_tensor(struct weigher *w, struct wire tensor, struct reading *
 	bool is_half_byte = onnx == DTYPE_ONNX_U4 || onnx == DTYPE_ONNX_I4;
 	nbytes = raw > 0 ? raw : is_half_byte ? count / 2 + count % 2 : times(count, dtype_size(t));
 	w->of[t] = plus(w->of[t], nbytes);
+	w->whole = plus(w->whole, dims == 3 ? count : 0);
+	w->again = plus(w->again, depth > 1 ? times(raw, (uint64_t)depth - 1) : 0);
 }
 
 static void weigh_graph(struct weigher *w, struct wire graph, int depth, struct reading *r);
@@ -757,19 +772,24 @@ static void weigh_node(struct weigher *w, struct wire node, int depth, struct re
 {
 	enum { WEIGHED_DEEP = 32 };
 	struct wire_field f, g;
+	size_t ports = 0;
 
 	while (next(&node, &f, r)) {
+		ports += f.number == 1 || f.number == 2;
 		if (f.number != 5 || f.kind != 2)
 			continue;
 		while (next(&f.bytes, &g, r)) {
 			if (g.number == 5 && g.kind == 2)
-				weigh_tensor(w, g.bytes, r);
+				weigh_tensor(w, g.bytes, 1, depth, r);
+			if ((g.number == 22 || g.number == 23) && g.kind == 2)
+				weigh_tensor(w, g.bytes, 3, depth, r);
 			if ((g.number == 6 || g.number == 11) && g.kind == 2 && depth < WEIGHED_DEEP)
 				weigh_graph(w, g.bytes, depth + 1, r);
 			else if ((g.number == 6 || g.number == 11) && g.kind == 2)
 				w->nodes += NODES_MOST; // no model has so many graphs around one
 		}
 	}
+	w->nodes += ports > PORTS_MOST ? ports - PORTS_MOST : 0; // as much as a node, each
 }
 
 static void weigh_graph(struct weigher *w, struct wire graph, int depth, struct reading *r)
@@ -783,8 +803,10 @@ static void weigh_graph(struct weigher *w, struct wire graph, int depth, struct 
 		r->deep |= (f.number == 11 || f.number == 12) && f.kind == 2 && f.bytes.end - f.bytes.at > PORT_NBYTES_MOST;
 		if (f.number == 5 && f.kind == 2) {
 			w->nodes += (uint64_t)depth; // engines keep a branch in each graph around it
-			weigh_tensor(w, f.bytes, r);
+			weigh_tensor(w, f.bytes, 1, depth, r);
 		}
+		if (f.number == 15 && f.kind == 2)
+			weigh_tensor(w, f.bytes, 3, depth, r);
 		if (f.number == 1 && f.kind == 2) {
 			w->nodes += (uint64_t)depth + 1;
 			weigh_node(w, f.bytes, depth, r);
@@ -830,8 +852,9 @@ enum status outline_weights(struct outline_weights *out, const void *onnx, size_
 		else if (f.number == 14 && f.kind == 2 && out->layers == 0)
 			out->layers = layers_of(f.bytes, &r);
 	r.many = !r.bad && weigher.nodes > NODES_MOST;
+	r.heavy = weigher.whole > SPARSE_MOST || weigher.again > BRANCHES_NBYTES_MOST;
 	r.wide = weigher.inputs > weigher.initializers + PORTS_MOST || weigher.outputs > PORTS_MOST;
-	if (r.bad || r.many || r.wide || r.deep)
+	if (r.bad || r.many || r.wide || r.deep || r.heavy)
 		return unreadable(&r, err);
 	for (int t = 0; t < DTYPE_COUNT; t++) {
 		out->nbytes = plus(out->nbytes, weigher.of[t]);

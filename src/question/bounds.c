@@ -58,10 +58,10 @@
 	X(weights_bytes, MOST_INTEGER) \
 	X(converted_bytes, MOST_INTEGER) \
 	X(compiled_bytes, MOST_INTEGER) \
-	X(data_examples, MOST_COUNT) \
-	X(data_unlike, MOST_COUNT) \
-	X(data_worse, MOST_COUNT) \
-	X(data_better, MOST_COUNT)
+	X(data_examples, MOST_INTEGER) \
+	X(data_unlike, MOST_INTEGER) \
+	X(data_worse, MOST_INTEGER) \
+	X(data_better, MOST_INTEGER)
 #define NAMES(X) X(model) X(requested) X(actual) X(engine) X(weights) X(compute_dtype) X(precision) X(scenario) X(source)
 
 const struct row_bound row_bounds[] = {

@@ -354,9 +354,8 @@ static enum verdict end_of(const struct heard *h, const struct child_report *r, 
 		}
 		if (h->waiting) {
 			*cause = arena_printf(a,
-				"%s: another process had locked %s until the limit of %g s was over, and compiles the same or "
-				"stands "
-				"still, or what was compiled could not be written there",
+				"%s: another process had locked %s until the limit of %g s was over, and makes the same or "
+				"stands still, or what was compiled could not be written there",
 				h->phase, h->waiting, limit_s);
 			return VERDICT_NOT_ASKED;
 		}

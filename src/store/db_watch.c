@@ -26,7 +26,7 @@ struct db_watch {
 	struct store_limits limits;
 	void (*interrupt)(duckdb_connection);
 	duckdb_connection connection; // NULL: none yet
-	double begin_ms, passed_ms;
+	double begin_ms, passed_ms, looked_ms;
 	int64_t begin_bytes, begin_private_kib;
 	int64_t own_limit; // of this process on its memory (RLIMIT_DATA, RLIMIT_AS), bytes; INT64_MAX: none
 	int holds;         // of this thread's calls that are under way
@@ -95,9 +95,16 @@ static void look_at_stop(struct db_watch *w)
 
 static void look(void *context)
 {
+	enum { STOOD_STILL_MS = 5000 };
 	struct db_watch *w = context;
 	double now = clock_ms();
 
+	// A process that was paused (Ctrl-Z, a container) has not asked meanwhile.
+	if (w->looked_ms > 0 && now - w->looked_ms > STOOD_STILL_MS) {
+		w->begin_ms += now - w->looked_ms;
+		w->passed_ms += w->passed_ms > 0 ? now - w->looked_ms : 0;
+	}
+	w->looked_ms = now;
 	look_at_opening(w);
 	look_at_stop(w);
 	int64_t grown = w->limits.memory_bytes > 0 ? anonymous_bytes(w) - w->begin_bytes : 0;

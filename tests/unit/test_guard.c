@@ -130,7 +130,7 @@ static void test_forged_rows(void **state)
 		{ VALUES, BAND "data_worse = 8, data_better = 1", "and its data_worse is 8:" },
 		{ VALUES, BAND "data_worse = 61, data_better = 39", "and its data_worse is 61:" },
 		{ VALUES, BAND "data_worse = 1090, data_better = 980", "and its data_worse is 1090:" },
-		{ VALUES, BAND "data_worse = 9e18::BIGINT, data_better = 8e18::BIGINT", "measurement.data_worse is 9" },
+		{ VALUES, BAND "data_worse = 9e18::BIGINT, data_better = 8e18::BIGINT", "and its data_worse is 9000" },
 		{ VALUES, NO_LOSS "data_metric = 'cosine', data_value = NULL, data_worse = 9", "and its data_worse is 9" },
 		{ VALUES, NO_LOSS "data_metric = 'accuracy', data_value = 'nan'", "and its data_value is nan:" },
 		{ VALUES, NO_LOSS "data_metric = 'accuracy', data_value = -5", "and its data_value is -5" },
