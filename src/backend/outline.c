@@ -20,10 +20,10 @@
 // One pass over a file. One that has seen WIRE_FIELDS_MOST is as bad as one over a broken file.
 struct reading {
 	bool bad;
-	bool many; // nodes
-	bool wide; // inputs or outputs
-	bool deep; // dimensions of one of them
-	bool heavy;
+	bool many;  // nodes
+	bool wide;  // inputs or outputs
+	bool deep;  // dimensions of one of them
+	bool heavy; // weights that an engine makes many times larger
 	uint64_t fields;
 };
 // NODES_MOST: ten times as many as any published graph has; an engine takes a kB for each while it refuses them. PORTS_MOST:
