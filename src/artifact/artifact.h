@@ -123,7 +123,9 @@ enum status cache_verify(struct text *report, size_t *bad, struct error *err);
 // file_check_given. After an engine failed, which says of a server that went what it likes.
 enum status artifact_check_given(const struct artifact *art, const char *said, struct error *err);
 
-// Told the file of the lock while another process makes a folder of the cache that this one asks for, and NULL after that.
-void cached_set_waiting(void (*listener)(const char *lock));
+// `listener` is told by cache_waits: the file of the lock while another process makes what this one asks of the cache, or the
+// folder that could not be written; NULL after that.
+void cache_set_waiting(void (*listener)(const char *path));
+void cache_waits(const char *path);
 
 #endif

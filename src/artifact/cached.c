@@ -39,11 +39,17 @@ static enum status not_looked_at(const struct error *look, struct error *err)
 	return look->status;
 }
 
-static void (*waiting)(const char *lock);
+static void (*waiting)(const char *path);
 
-void cached_set_waiting(void (*listener)(const char *lock))
+void cache_set_waiting(void (*listener)(const char *path))
 {
 	waiting = listener;
+}
+
+void cache_waits(const char *path)
+{
+	if (waiting)
+		waiting(path);
 }
 
 // Users hold KEY.lock shared, so that it is not trimmed away; who makes it holds KEY.make alone. They do not exclude each other:
@@ -92,8 +98,8 @@ static enum status wait_or_make(struct arena *a, const char *folder, struct cach
 			continue;
 		}
 		// Somebody else is making it.
-		if (waiting && !*told)
-			waiting(made);
+		if (!*told)
+			cache_waits(made);
 		*told = true;
 		if (how->wait && how->wait(how->context))
 			return error_set(err, STATUS_INTERRUPTED, "%s: stopped while another process was writing it", folder);
@@ -106,8 +112,8 @@ static enum status find_or_make(struct arena *a, const char *folder, struct cach
 	bool told = false;
 	const enum status s = wait_or_make(a, folder, how, &told, err);
 
-	if (waiting && told)
-		waiting(NULL);
+	if (told)
+		cache_waits(NULL);
 	return s;
 }
 

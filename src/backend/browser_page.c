@@ -2,11 +2,11 @@
 // The browser that runs, its page, and messages to it: a little-endian u32, that many bytes of JSON, then the bytes of tensors.
 // What comes back is checked as a stranger's: a page on another device may say anything.
 #include "backend/browser.h"
-#include "backend/cause.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/cause.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/text.h"

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "artifact/artifact.h"
 #include "base/cache.h"
 #include "base/clock.h"
 #include "base/digest.h"
@@ -54,16 +55,10 @@ static const char *note_path(const struct compiled *c, struct arena *a)
 
 // Only one thread opens and closes sessions that keep what they compiled.
 static double aside_ms;
-static void (*waiting)(const char *lock);
 
 double compiled_aside_ms(void)
 {
 	return aside_ms;
-}
-
-void compiled_set_waiting(void (*listener)(const char *lock))
-{
-	waiting = listener;
 }
 
 static json_t *describe(struct arena *a, const char *path, const struct stat *st)
@@ -188,16 +183,15 @@ static bool lock_file(int fd, const char *path, bool wait)
 	bool told = false, locked;
 
 	while (!(locked = !flock(fd, LOCK_EX | LOCK_NB)) && (errno == EINTR || (wait && errno == EWOULDBLOCK))) {
-		if (waiting && !told)
-			waiting(path);
+		if (!told)
+			cache_waits(path);
 		told = true;
 		nanosleep(&pause, NULL);
 	}
 	if (!told)
 		return locked;
 	int code = errno;
-	if (waiting)
-		waiting(NULL);
+	cache_waits(NULL);
 	aside_ms += clock_ms() - begin;
 	errno = code;
 	return locked;
@@ -214,9 +208,11 @@ static enum status lock(struct compiled *c, bool wait, struct error *err)
 		c->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
 		if (c->lock < 0 || !lock_file(c->lock, path, wait))
 			st = error_errno(err, "%s: cannot be locked", path);
-		else if (!file_lies_at(c->lock, path) && errno)
+		else if (file_lies_at(c->lock, path))
+			break;
+		else if (errno)
 			st = error_errno(err, "%s", path);
-		if (st || file_lies_at(c->lock, path))
+		if (st)
 			break;
 		close(c->lock);
 	}
@@ -299,8 +295,7 @@ enum status compiled_keep(struct compiled *c, int64_t *nbytes, struct error *err
 void compiled_again(const struct compiled *c, double lost_ms)
 {
 	aside_ms += lost_ms;
-	if (waiting)
-		waiting(c ? c->folder : NULL);
+	cache_waits(c ? c->folder : NULL);
 }
 
 void compiled_drop(struct compiled *c)

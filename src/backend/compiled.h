@@ -37,7 +37,5 @@ int64_t compiled_bytes(const struct compiled *c);
 // Milliseconds that this process has spent so far on the files' digests and on waiting for others: no part of what an engine
 // took to load.
 double compiled_aside_ms(void);
-// Told the file of the lock while another process has it, or the folder that could not be written, and NULL after that.
-void compiled_set_waiting(void (*listener)(const char *lock));
 
 #endif

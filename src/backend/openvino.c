@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/outline.h"
 #include "backend/cause.h"
+#include "backend/outline.h"
 #include "base/text.h"
 
 // ---- library ------------------------------------------------------------------------------------------------------------

@@ -189,17 +189,19 @@ static enum status add_golden(
 				tensor_shape_text(g.rank, g.dim, wanted, sizeof wanted));
 		compared += n;
 		for (size_t i = 0; i < n; i++) {
-			most = fmax(most, fabs(tensor_get(&g, i)));
-			most_out = fmax(most_out, fabs(tensor_get(o, i)));
-			finite = finite && isfinite(tensor_get(&g, i)) && isfinite(tensor_get(o, i));
+			const double x = tensor_get(o, i), y = tensor_get(&g, i);
+
+			most = fmax(most, fabs(y));
+			most_out = fmax(most_out, fabs(x));
+			finite = finite && isfinite(x) && isfinite(y);
 		}
 		const double unit = power_of_two(most), unit_out = power_of_two(most_out);
 		for (size_t i = 0; i < n; i++) {
-			const double x = tensor_get(o, i), y = tensor_get(&g, i);
+			const double x = tensor_get(o, i), y = tensor_get(&g, i), in_out = x / unit_out, in_golden = y / unit;
 
-			dot += x / unit_out * (y / unit);
-			of_out += x / unit_out * (x / unit_out);
-			of_golden += y / unit * (y / unit);
+			dot += in_out * in_golden;
+			of_out += in_out * in_out;
+			of_golden += in_golden * in_golden;
 			if (fabs(y) > 0.01 * most)
 				relative = fmax(relative, fabs(x - y) / fabs(y));
 		}

@@ -887,8 +887,7 @@ int cell_child(const struct cell_dictation *dictation)
 
 	backend_set_notice(say_notice);
 	library_set_loading(say_loading);
-	compiled_set_waiting(say_waiting);
-	cached_set_waiting(say_waiting);
+	cache_set_waiting(say_waiting);
 	w.dictation = dictation;
 	if (!st)
 		st = request_parse(&w.ask, &w.arena, text_get(&line), line.length, &err);

@@ -234,11 +234,6 @@ static void not_asked(struct cell_result *out, const char *cause, struct arena *
 	out->row.cause = cause;
 }
 
-static void set_own_file(const struct cell *c)
-{
-	cause_set_file(c->path && text_ends(c->path, ".onnx") ? c->path : NULL);
-}
-
 // What the engine said, in the words of the table; its own stay beside them. `h`, `r`, `l`: its child's.
 static void explain_cause(const struct cell *c, const struct heard *h, const struct child_report *r, const struct child_limits *l,
 	struct arena *a, struct cell_result *out)
@@ -258,13 +253,11 @@ static void explain_cause(const struct cell *c, const struct heard *h, const str
 			out->verdict != VERDICT_NO_MEMORY && out->verdict != VERDICT_NOT_ASKED &&
 			out->verdict != VERDICT_CRASHED))
 		return;
-	set_own_file(c);
 	found = cause_find(&cause, a, engine, provider, said);
 	// A process that died has said why to standard error, if at all.
 	if (!found && out->verdict == VERDICT_CRASHED &&
 		(found = cause_find(&cause, a, engine, provider, out->row.stderr_tail)) && cause.text)
 		cause.text = arena_printf(a, "%s (%s)", cause.text, said);
-	cause_set_file(NULL);
 	if (!found || (out->verdict == VERDICT_NOT_ASKED && verdict_of_status(cause.status) != VERDICT_NOT_ASKED))
 		return;
 	if (cause.of_host && heard_memory_limit(r, l, &limit)) {
@@ -289,12 +282,9 @@ static void explain_fallback(const struct cell *c, const struct child_report *r,
 	struct error limit = { 0 };
 	struct cause cause;
 
-	if (c->allow_fallback || !said || !verdict_ran(out->verdict) || !row_took_none(&out->row))
-		return;
-	set_own_file(c);
-	const bool found = cause_find(&cause, a, NULL, NULL, said);
-	cause_set_file(NULL);
-	if (!found || cause.is_doubtful || !cause.of_host || !heard_memory_limit(r, l, &limit))
+	if (c->allow_fallback || !said || !verdict_ran(out->verdict) || !row_took_none(&out->row) ||
+		!cause_find(&cause, a, NULL, NULL, said) || cause.is_doubtful || !cause.of_host ||
+		!heard_memory_limit(r, l, &limit))
 		return;
 	out->verdict = VERDICT_NOT_ASKED;
 	out->row.cause = arena_printf(a, "%s; %s", said, limit.text);
@@ -620,7 +610,7 @@ static enum status run_child(struct running *r, struct cell_result *out, bool *e
 	}
 	state_read(&r->after, r->a, "");
 	scratch_sweep(); // a browser's profile, where the child could not remove it
-	set_own_file(c);
+	cause_set_file(c->path && text_ends(c->path, ".onnx") ? c->path : NULL); // until all that it said is told
 	*out = (struct cell_result){ .row = r->heard.row,
 		.verdict = heard_verdict(&r->heard, &report, &limits, &cause, &note),
 		.sample_ms = r->heard.sample_ms,
@@ -631,7 +621,6 @@ static enum status run_child(struct running *r, struct cell_result *out, bool *e
 		.timed_to_ns = r->heard.timed_ns[1],
 		.busy_from_ns = r->heard.busy_ns[0],
 		.busy_to_ns = r->heard.busy_ns[1] };
-	cause_set_file(NULL);
 	if (c->given)
 		row->inputs_note =
 			arena_join(r->a, "made by the model's own processor or tokenizer (--input)", "; ", row->inputs_note);
@@ -651,6 +640,7 @@ static enum status run_child(struct running *r, struct cell_result *out, bool *e
 	take_memory(row, &r->heard, &report, r->a);
 	explain_cause(c, &r->heard, &report, &limits, r->a, out);
 	explain_fallback(c, &report, &limits, r->a, out);
+	cause_set_file(NULL);
 	child_report_done(&report);
 	return STATUS_OK;
 }

@@ -228,11 +228,10 @@ struct figures {
 	double is, was;
 };
 
-static struct figures figures_of(const struct scores *x, const struct scores *ref, const struct row *r)
+static struct figures figures_of(const struct scores *x, const struct scores *ref, size_t unscored, const struct row *r)
 {
-	const struct figures beside = { metric_beside(x, ref), metric_beside(ref, ref) };
-
-	return isnan(r->data_value) || without_score(ref) ? beside : (struct figures){ r->data_value, r->data_reference };
+	return isnan(r->data_value) || unscored ? (struct figures){ metric_beside(x, ref), metric_beside(ref, ref) }
+						: (struct figures){ r->data_value, r->data_reference };
 }
 
 // The figure must have become worse, too, but for one that both sides' largest example makes infinite.
@@ -278,7 +277,8 @@ void data_judge(const struct scores *x, const struct scores *ref, const char *by
 		return;
 	const bool is_given = x->metric == DATA_COSINE; // the examples hold what it should be, which is finite
 	const size_t wrong = is_given ? (size_t)x->broken : ref ? broken_alone(x, ref) : 0;
-	const struct figures f = ref ? figures_of(x, ref, r) : (struct figures){ 0 };
+	const size_t unscored = ref ? without_score(ref) : 0;
+	const struct figures f = ref ? figures_of(x, ref, unscored, r) : (struct figures){ 0 };
 	if (x->broken && wrong) {
 		out->verdict = VERDICT_WRONG;
 		r->cause = arena_printf(a, "--data: the outputs for %zu of %zu examples are not finite", wrong, x->count);
@@ -303,13 +303,13 @@ void data_judge(const struct scores *x, const struct scores *ref, const char *by
 	} else if (!ref && out->verdict == VERDICT_RIGHT) {
 		out->verdict = VERDICT_UNJUDGED;
 		r->cause = arena_printf(a, "not judged: --data: float32's answers are not known: %s", absent);
-	} else if (ref && without_score(ref) && out->verdict == VERDICT_RIGHT) {
+	} else if (unscored && out->verdict == VERDICT_RIGHT) {
 		out->verdict = VERDICT_UNJUDGED;
 		r->cause = arena_printf(a,
 			"not judged: --data: float32's outputs or loss for %zu of %zu examples are not finite, and the others "
 			"are not "
 			"worse",
-			without_score(ref), x->count);
+			unscored, x->count);
 	}
 }
 

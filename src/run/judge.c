@@ -646,7 +646,7 @@ static double largest_of(const struct tensor *reference, const struct places *pl
 	return largest;
 }
 
-// Floating point of one shape.
+// Floating point of one shape; out->reference_absmax is known.
 static void judge_floats(const struct tensor *output, const struct tensor *reference, const struct places *places, size_t count,
 	const struct bound *bound, enum judged_by by, struct arena *a, struct check *out)
 {
@@ -658,7 +658,6 @@ static void judge_floats(const struct tensor *output, const struct tensor *refer
 		out->right = true;
 		return;
 	}
-	out->reference_absmax = largest_of(reference, places, count);
 	add_up(output, reference, places, count, by, out, &sum);
 	// Squares of the smallest values are 0 in float64.
 	out->nmse = sum.reference2 >= DBL_MIN ? sum.error2 / sum.reference2 : out->max_abs_error > 0 ? INFINITY : 0;
@@ -702,6 +701,7 @@ static void judge_huge(const struct tensor *output, const struct tensor *referen
 	of_r.data = r;
 	of_x.nbytes = of_r.nbytes = count * sizeof *x;
 	if (x && r) {
+		out->reference_absmax /= unit;
 		judge_floats(&of_x, &of_r, places, count, bound, by, a, out);
 		out->cause = out->cause ? arena_printf(a, "%s; all in units of %.3g", out->cause, unit) : NULL;
 		out->max_abs_error *= unit;
@@ -755,9 +755,9 @@ void judge_tensor(const struct tensor *output, const struct tensor *reference, c
 		return;
 	}
 	const struct places places = places_of(reference, padded);
-	const double largest = largest_of(reference, &places, count);
-	if (largest > BEYOND_FLOAT32)
-		judge_huge(output, reference, &places, count, ldexp(1, ilogb(largest)), &bound, by, a, out);
+	out->reference_absmax = largest_of(reference, &places, count);
+	if (out->reference_absmax > BEYOND_FLOAT32)
+		judge_huge(output, reference, &places, count, ldexp(1, ilogb(out->reference_absmax)), &bound, by, a, out);
 	else
 		judge_floats(output, reference, &places, count, &bound, by, a, out);
 }

@@ -3,7 +3,6 @@
 // functions are: those of the file come first otherwise. The columns are read from the text that DuckDB itself makes of a table:
 //     CREATE TABLE cell(id BIGINT NOT NULL, cell_key VARCHAR NOT NULL, "row" BIGINT);
 // Anything that is not a name, a plain type and NOT NULL is a default, a check, a key, a generated column, a collation.
-#include "stats/proportion.h"
 #include "store/guard.h"
 
 #include <stddef.h>
@@ -13,6 +12,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "question/bounds.h"
+#include "stats/proportion.h"
 #include "store/db_watch.h"
 #include "store/schema.h"
 #include "store/sql_name.h"
